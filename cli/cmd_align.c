@@ -6,6 +6,7 @@
 #include "json_members.h"
 #include "memory_option.h"
 #include "options.h"
+#include "plugin_option.h"
 #include "pair_reader.h"
 #include "unit_option.h"
 
@@ -19,6 +20,7 @@ typedef struct settings {
     const char *model, *reverse_model, *gold, *aligner, *save;
     double threshold;
     pairs_list input;
+    texts_list plugins;
     long long threads, memory, layer, head;
     int kind, symmetry, unit;
     bool layer_given, head_given;
@@ -77,6 +79,7 @@ static const option table[] = {
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     { "json", NULL, "print one JSON object per pair, or one with the alignment error rate", OPTION_FLAG, AT(json), 0, 0,
       NULL },
+    PLUGIN_OPTION(AT(plugins)),
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };

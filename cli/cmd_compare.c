@@ -5,6 +5,7 @@
 #include <attend/status.h>
 #include "interrupt.h"
 #include "memory_option.h"
+#include "plugin_option.h"
 #include "stream_copies.h"
 #include "terminal.h"
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static const option table[] = {
       AT(gold_pairs), 0, 0, NULL },
     { "format", NULL, "format of the table on standard output", OPTION_CHOICE, AT(format), 0, 0, formats },
     { "json", NULL, "short for --format json", OPTION_FLAG, AT(json), 0, 0, NULL },
+    PLUGIN_OPTION(AT(plugins)),
     { "save-every", "N",
       "updates between checkpoints (default: as --valid-every if that is given, else about one epoch)", OPTION_INTEGER,
       AT(t.save_every), 1, 1e15, NULL },
@@ -73,22 +75,21 @@ static const char *const main_options[] = { "train",  "valid", "test",    "vary"
 
 /* ---- before training ---- */
 
-/* Checks the data as `attend check --quick` does, and chooses sizes from the amount of data. */
-static int check_data(comparison *c)
+int comparison_check_data(comparison *c, int (*resolve)(comparison *c, const attend_data_check_counts *counts))
 {
     attend_data_check_report *report = NULL;
     const train_settings *t = &c->s->t;
     int status = attend_data_check(&report, t->train.items, t->train.count, t->valid.items, t->valid.count, true);
-    if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
+    if (status != ATTEND_OK) return cli_fail(c->v, status);
     const bool stops = !t->no_check && attend_data_check_stops(report);
     if (stops) attend_data_check_print(report, stderr);
-    status = stops ? ATTEND_BAD_DATA : variants_resolve(c, &report->train);
+    status = stops ? ATTEND_BAD_DATA : resolve(c, &report->train);
     attend_data_check_free(report);
     return status;
 }
 
 /* Reads the test data before training, so that its errors are reported first. */
-static int read_data(comparison *c)
+int comparison_read_data(comparison *c)
 {
     const compare_settings *s = c->s;
     const pairs_list *test = s->test.count ? &s->test : &s->t.valid;
@@ -106,9 +107,17 @@ static int read_data(comparison *c)
     return status;
 }
 
-static int set_metrics(comparison *c)
+int comparison_refuse_untested(const verb *v, const pairs_list *train, const char *message)
 {
-    const int status = evaluation_set_metrics(&c->e, &verb_compare, c->s->metrics,
+    content_hash hash;
+    unsigned long long pairs;
+    const int status = content_hash_pairs(&hash, train, &pairs);
+    return status == ATTEND_OK ? usage_error(v, "%s", message) : cli_fail(v, status);
+}
+
+int comparison_set_metrics(comparison *c)
+{
+    const int status = evaluation_set_metrics(&c->e, c->v, c->s->metrics,
                                               (attend_bleu_tokens)c->s->bleu_tokens, c->s->ignore_case);
     evaluation_fit_metrics(&c->e, false);
     for (int i = 0; !c->s->metrics && !c->e.is_word_level && i < METRICS; i++) c->e.selected[i] = i == ATTEND_BLEU;
@@ -122,7 +131,7 @@ static int set_metrics(comparison *c)
 }
 
 /* Loads existing results. Fails if they were made with other options. */
-static int open_directory(comparison *c)
+int comparison_open(comparison *c)
 {
     int status = comparison_lock(c);
     for (int i = 0; status == ATTEND_OK && i < c->count; i++) status = comparison_check(c, &c->variants[i]);
@@ -248,12 +257,12 @@ static int run_all(comparison *c)
 static int compare(comparison *c)
 {
     const compare_settings *s = c->s;
-    int status = read_data(c);
+    int status = comparison_read_data(c);
     if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
-    status = check_data(c);
-    if (status == 0) status = set_metrics(c);
+    status = comparison_check_data(c, variants_resolve);
+    if (status == 0) status = comparison_set_metrics(c);
     if (status != 0) return status;
-    status = open_directory(c);
+    status = comparison_open(c);
     if (status != ATTEND_OK) return cli_fail(&verb_compare, status);
     status = run_all(c);
     if (status > 1) return status;
@@ -268,14 +277,15 @@ static int compare(comparison *c)
 static int run_comparison(compare_settings *s, const parsed *p)
 {
     static comparison c;
-    c.s = s, c.p = p, c.base = c.lock = -1;
+    c.v = &verb_compare, c.s = s, c.p = p, c.base = c.lock = -1;
     pairs_list *const lists[] = { &s->t.train, &s->t.valid, &s->test, &s->gold_pairs };
     stream_copies copies = { 0 };
     int status = variants_parse(&c);
     if (status == 0) status = stream_copies_make(&verb_compare, lists, 4, &copies);
     if (status == 0) status = data_files_hold_out(&verb_compare, &s->t.train, &s->t.valid, &s->t.held_out, s->t.quiet);
     if (status == 0 && s->t.valid.count + s->test.count == 0)
-        status = usage_error(&verb_compare, "--test PAIRS or --valid PAIRS is required to test the variants");
+        status = comparison_refuse_untested(&verb_compare, &s->t.train,
+                                            "--test PAIRS or --valid PAIRS is required to test the variants");
     if (status == 0) status = compare(&c);
     if (status > 1 && status < 128) stream_copies_explain(&copies);
     stream_copies_free(&copies);

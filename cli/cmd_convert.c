@@ -1,6 +1,7 @@
 /* cmd_convert.c: quantises a model, adds a shortlist, or averages several models. */
 #include "memory_option.h"
 #include "options.h"
+#include "plugin_option.h"
 #include "score_pairs.h"
 
 #include <attend/processors.h>
@@ -16,6 +17,7 @@
 typedef struct settings {
     const char *model, *output;
     pairs_list shortlist;
+    texts_list plugins;
     long long threads, memory, frequent, per_token;
     int precision;
     bool average, quiet;
@@ -44,6 +46,7 @@ static const option table[] = {
       "use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
+    PLUGIN_OPTION(AT(plugins)),
     { "quiet", NULL, "print no progress and no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -157,6 +160,8 @@ static int convert(const settings *s, const parsed *p, bool quantize)
                             : attend_model_load(&m, s->model, NULL);
     bool has_text;
     if (status == ATTEND_OK) status = attend_model_check_text(m, &has_text);
+    if (status == ATTEND_OK && s->shortlist.count > 0 && attend_model_member_count(m) > 1)
+        status = attend_fail(ATTEND_BAD_USAGE, "%s is an ensemble, which cannot use a shortlist", s->model);
     if (status == ATTEND_OK && s->shortlist.count > 0) status = make_shortlist(m, s);
     if (status == ATTEND_OK && quantize) status = attend_model_quantize(m, (attend_precision)s->precision);
     if (status == ATTEND_OK) status = attend_model_save(m, s->output);

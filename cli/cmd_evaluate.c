@@ -1,5 +1,6 @@
 /* cmd_evaluate.c: scores translations against references. */
 #include "options.h"
+#include "plugin_option.h"
 #include "memory_option.h"
 #include "search_options.h"
 #include "data_files.h"
@@ -17,7 +18,7 @@ typedef struct settings {
     search_settings search;
     const char *model, *hypothesis, *against, *source, *metrics, *by_length, *plot, *output;
     pairs_list input;
-    texts_list references;
+    texts_list references, plugins;
     long long samples, seed;
     int tokens, unit;
     bool ignore_case, json, quiet;
@@ -56,6 +57,7 @@ static const option table[] = {
     { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_OUTPUT, AT(plot), 0, 0, NULL },
     { "output", "FILE", "write the translations of --model to this file", OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
+    PLUGIN_OPTION(AT(plugins)),
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -194,7 +196,7 @@ static int check(const settings *s, const parsed *p)
 /* Prints the perplexity of a language model. */
 static int run_language_model(settings *s, const parsed *p, const attend_model *m)
 {
-    static const char *const supported[] = { "model", "input", "threads", "memory", "json", "quiet" };
+    static const char *const supported[] = { "model", "input", "threads", "memory", "json", "quiet", "score-plugin" };
     if (s->input.name_count == 0)
         return usage_error(&verb_evaluate, "%s is a language model; give the lines to score with --input FILE",
                            s->model);

@@ -1,5 +1,6 @@
 /* cmd_info.c: describes a model file, or this machine as the library sees it. */
 #include "options.h"
+#include "plugin_option.h"
 
 #include "alignment_text.h"
 #include "json_members.h"
@@ -12,12 +13,14 @@
 
 typedef struct info {
     bool json, parameters, skip_checksum, cpu;
+    texts_list plugins;
 } info;
 
 static const option table[] = {
     { "json", NULL, "print one JSON object", OPTION_FLAG, offsetof(info, json), 0, 0, NULL },
     { "parameters", NULL, "list every parameter with its shape", OPTION_FLAG, offsetof(info, parameters), 0, 0, NULL },
     { "no-checksum", NULL, "do not verify the checksum", OPTION_FLAG, offsetof(info, skip_checksum), 0, 0, NULL },
+    PLUGIN_OPTION(offsetof(info, plugins)),
     { "cpu", NULL, "describe this machine instead of a model: its cores, the kernels in use and why", OPTION_FLAG,
       offsetof(info, cpu), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
@@ -46,6 +49,7 @@ static void print_json(const attend_model *m, bool has_text, bool parameters)
     attend_json_writer w = attend_json_to_file(stdout);
     attend_json_begin_object(&w);
     json_integer(&w, "parameters", (long long)attend_params_size(params));
+    json_integer(&w, "members", attend_model_member_count(m));
     json_text(&w, "precision", attend_precision_name(attend_model_precision(m)));
     json_bool(&w, "shortlist", attend_model_has_shortlist(m));
     json_bool(&w, "text", has_text);
@@ -84,12 +88,24 @@ static void print_tokens(const attend_model *m, int side)
     attend_tokenizer_free(t);
 }
 
+/* A built-in score function is in the list; another one needs its plug-in. */
+static const char *plugin_note(const attend_config *config, const attend_config_field *f)
+{
+    if (f->type != ATTEND_FIELD_SCORE || !config->attention) return "";
+    for (const attend_score *const *s = attend_scores; *s; s++)
+        if (*s == config->attention) return "";
+    return " (a score plug-in)";
+}
+
 static void print_text(const attend_model *m, const char *path, bool has_text, bool parameters)
 {
     const attend_params *params = attend_model_params(m);
     const attend_config *config = attend_model_config(m);
     char text[64], alignment[ALIGNMENT_TEXT];
-    attend_print(stdout, "%s: %s%zu parameters, %s%s\n", path,
+    const int members = attend_model_member_count(m);
+    attend_print(stdout, "%s: ", path);
+    if (members > 1) attend_print(stdout, "an ensemble of %d models, each with ", members);
+    attend_print(stdout, "%s%zu parameters, %s%s\n",
                  config->task == ATTEND_TASK_LANGUAGE_MODEL ? "a language model, " : "", attend_params_size(params),
                  attend_precision_name(attend_model_precision(m)),
                  attend_model_has_shortlist(m) ? ", with a shortlist" : "");
@@ -97,7 +113,7 @@ static void print_text(const attend_model *m, const char *path, bool has_text, b
         const attend_config_field *f = attend_config_field_at(i);
         if (attend_config_get(config, f->name, text, sizeof text) == ATTEND_OK &&
             attend_config_field_applies(config, f))
-            attend_print(stdout, "  %-20s %s\n", f->name, text);
+            attend_print(stdout, "  %-20s %s%s\n", f->name, text, plugin_note(config, f));
     }
     if (!has_text) attend_print(stdout, "  %-20s %s\n", "text", "none: it reads and writes token ids");
     for (int side = config->task == ATTEND_TASK_LANGUAGE_MODEL; has_text && side < 2; side++) print_tokens(m, side);

@@ -1,5 +1,6 @@
 /* cmd_score.c: log-probabilities of given targets. */
 #include "options.h"
+#include "plugin_option.h"
 #include "data_files.h"
 #include "json_members.h"
 #include "memory_option.h"
@@ -12,6 +13,7 @@
 typedef struct settings {
     const char *model;
     pairs_list input;
+    texts_list plugins;
     long long threads, memory;
     bool per_token, json, quiet;
 } settings;
@@ -29,6 +31,7 @@ static const option table[] = {
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     { "json", NULL, "print one JSON object per pair, and one for the totals", OPTION_FLAG, AT(json), 0, 0, NULL },
+    PLUGIN_OPTION(AT(plugins)),
     { "quiet", NULL, "print no warnings and no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };

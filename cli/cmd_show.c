@@ -1,6 +1,7 @@
 /* cmd_show.c: shows attention maps of a sentence, of each line of a file, or of given pairs. */
 #include "data_files.h"
 #include "memory_option.h"
+#include "plugin_option.h"
 #include "show.h"
 #include "terminal.h"
 
@@ -58,6 +59,7 @@ static const option table[] = {
       "number of threads; does not change the output (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
+    PLUGIN_OPTION(AT(plugins)),
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };

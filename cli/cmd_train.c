@@ -1,7 +1,9 @@
 /* cmd_train.c: trains a model. */
 #include "train_options.h"
+#include "plugin_option.h"
 
 #include "data_files.h"
+#include "ensemble_training.h"
 #include "fine_tuning.h"
 #include "interrupt.h"
 #include "memory_option.h"
@@ -14,7 +16,9 @@ typedef struct settings {
     train_settings t;
     fine_tuning fine;
     const char *model, *log;
-    texts_list config_files;
+    long long ensemble; /* members */
+    char *first;        /* the model that is trained first: a member, or NULL: `model` */
+    texts_list config_files, plugins;
 } settings;
 
 #define AT(member) offsetof(settings, member)
@@ -39,6 +43,11 @@ static const option table[] = {
     { "new-vocab", NULL,
       "with --init-from: learn vocabularies from the data; tokens that the model has too start with its weights",
       OPTION_FLAG, AT(fine.new_vocab), 0, 0, NULL },
+    PLUGIN_OPTION(AT(plugins)),
+    { "ensemble", "N",
+      "train N models, with the seeds --seed, --seed + 1 and so on, and write one model file that predicts with all of "
+      "them; their own files are in FILE.members",
+      OPTION_INTEGER, AT(ensemble), 1, ATTEND_MAX_MEMBERS, NULL },
     { "save-every", "N",
       "updates between checkpoints (default: as --valid-every if that is given, else about one epoch)", OPTION_INTEGER,
       AT(t.save_every), 1, 1e15, NULL },
@@ -58,13 +67,13 @@ static const option table[] = {
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
-static const char *const main_options[] = { "train",     "valid",   "model", "task",
-                                            "init-from", "threads", "fresh", TRAIN_MAIN_OPTIONS };
+static const char *const main_options[] = { "train",   "valid", "model",           "task", "init-from", "ensemble",
+                                            "threads", "fresh", TRAIN_MAIN_OPTIONS };
 
 static const void *defaults(void)
 {
     static settings s;
-    s = (settings){ .t = train_settings_defaults() };
+    s = (settings){ .t = train_settings_defaults(), .ensemble = 1 };
     return &s;
 }
 
@@ -86,10 +95,13 @@ static int check_data(train_settings *s, const parsed *p)
 
 /* ---- training ---- */
 
-static int train(const settings *s, const parsed *p)
+/* Trains one model, which `seed` is added to the seed of. */
+static int train_model(const settings *s, const parsed *p, const char *model, int seed)
 {
     attend_train_options o = train_settings_options(&verb_train, &s->t, p);
-    o.model = s->model, o.log = s->log;
+    o.model = model, o.log = s->log;
+    o.seed += (uint64_t)seed;
+    o.fresh = s->t.fresh && s->ensemble == 1; /* the files of members were removed */
     o.init_from = s->fine.init_from, o.new_vocab = s->fine.new_vocab;
     progress_view view = progress_new(stderr, s->t.quiet, valid_metric_style(s->t.metric), s->t.valid.count > 0);
     const attend_train_events events = { .user = &view,
@@ -104,15 +116,53 @@ static int train(const settings *s, const parsed *p)
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
     if (end == ATTEND_TRAIN_STOPPED) {
         if (!s->t.quiet && view.planned)
-            attend_print(stderr, "stopped; the same command resumes from %s.checkpoint\n", s->model);
+            attend_print(stderr, "stopped; the same command resumes from %s.checkpoint\n", model);
         else if (!s->t.quiet)
             attend_print(stderr, "stopped before the first update\n");
         return 128 + interrupt_caught();
     }
     if (s->t.quiet) return 0;
     attend_print(stderr, "%s %s\n",
-                 end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", s->model);
-    return train_report(&verb_train, &s->t, s->model, &view.now);
+                 end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", model);
+    return s->ensemble == 1 ? train_report(&verb_train, &s->t, model, &view.now) : 0;
+}
+
+/* Trains the members one after another and writes the ensemble. A member that is complete is not trained again. */
+static int train_ensemble(const settings *s, const parsed *p)
+{
+    int status = ensemble_begin(s->model, s->t.fresh);
+    if (status != ATTEND_OK) return cli_fail(&verb_train, status);
+    for (int i = 0; status == 0 && i < s->ensemble; i++) {
+        char *member = ensemble_member_path(s->model, i);
+        if (!member) return cli_fail(&verb_train, ATTEND_NO_MEMORY);
+        if (!s->t.quiet) attend_print(stderr, "member      %d of %lld, seed %lld\n", i + 1, s->ensemble, s->t.seed + i);
+        status = train_model(s, p, member, i);
+        free(member);
+    }
+    if (status != 0) return status;
+    status = ensemble_write(s->model, (int)s->ensemble);
+    if (status != ATTEND_OK) return cli_fail(&verb_train, status);
+    if (s->t.quiet) return 0;
+    attend_print(stderr, "done: %s, an ensemble of %lld models\n", s->model, s->ensemble);
+    return train_report(&verb_train, &s->t, s->model, &(attend_progress){ 0 });
+}
+
+static int train(const settings *s, const parsed *p)
+{
+    return s->ensemble > 1 ? train_ensemble(s, p) : train_model(s, p, s->model, 0);
+}
+
+/* A plug-in's score function is the attention unless another is given. */
+static int use_plugin(settings *s, const parsed *p)
+{
+    const attend_score *score;
+    if (s->plugins.count == 0 || s->fine.init_from || options_given(&verb_train, p, "attention")) return 0;
+    if (s->plugins.count > 1)
+        return usage_error(&verb_train, "there are %d score plug-ins; say which one is used, with --attention NAME",
+                           s->plugins.count);
+    const int status = attend_score_plugin_load(&score, s->plugins.items[0]); /* it is loaded already */
+    if (status == ATTEND_OK) s->t.config.attention = score;
+    return status == ATTEND_OK ? 0 : cli_fail(&verb_train, status);
 }
 
 /* Refuses model options that are given but have no effect. */
@@ -139,7 +189,7 @@ static int run_training(settings *s, const parsed *p)
  * checkpoint that cannot be read is reported when training resumes. */
 static void resume_held_out(settings *s)
 {
-    char *checkpoint = train_settings_checkpoint(&s->t, s->model);
+    char *checkpoint = train_settings_checkpoint(&s->t, s->first ? s->first : s->model);
     held_out h = { 0 };
     if (checkpoint && attend_checkpoint_held_out(checkpoint, &h.fraction, &h.max_pairs) == ATTEND_OK) s->t.held_out = h;
     free(checkpoint);
@@ -151,10 +201,16 @@ static int check(settings *s, const parsed *p)
     if (p->positional_count > 0) return usage_error(&verb_train, "unexpected argument '%s'", p->positional[0]);
     if (s->t.train.name_count == 0) return usage_error(&verb_train, "--train PAIRS is required");
     if (!s->model) return usage_error(&verb_train, "--model FILE is required");
-    int status = fine_tuning_prepare(&verb_train, &s->fine, s->model, &s->t, p); /* may set the task */
+    if (s->ensemble > 1 && s->log)
+        return usage_error(&verb_train, "--log does not apply to --ensemble: each member has its own log");
+    if (s->ensemble > 1) s->first = ensemble_member_path(s->model, 0);
+    if (s->ensemble > 1 && !s->first) return cli_fail(&verb_train, ATTEND_NO_MEMORY);
+    int status =
+        fine_tuning_prepare(&verb_train, &s->fine, s->first ? s->first : s->model, &s->t, p); /* may set the task */
     if (status == 0) status = data_files_resolve(&verb_train, "train", &s->t.train, s->t.config.task);
     if (status == 0) status = data_files_resolve_valid(&verb_train, p, &s->t.valid, s->t.config.task, &s->t.held_out);
     if (status == 0 && s->t.held_out.is_default) resume_held_out(s);
+    if (status == 0) status = use_plugin(s, p);
     if (status == 0) status = check_fields(&s->t, p);
     return status == 0 ? train_settings_check(&verb_train, &s->t, p) : status;
 }
@@ -169,6 +225,7 @@ static int run(int argc, char **argv)
         status = check(&s, &p);
         if (status == 0) status = run_training(&s, &p);
     }
+    free(s.first);
     options_free(&verb_train, &s, &p);
     return status;
 }
@@ -185,12 +242,14 @@ const verb verb_train = {
         "(docs/training.md). A language model is trained on lines of text (docs/language-models.md).\n"
         "Without --valid, a tenth of the pairs, at most 2000, is held out for validation. A hash of the source "
         "decides,\n"
-        "so that a pair always stays in its part, and pairs with the same source are in the same part.",
+        "so that a pair always stays in its part, and pairs with the same source are in the same part.\n"
+        "With --ensemble, the same command trains the members that are missing, resumes, and writes FILE at the end.",
     .examples =
         "  attend train --train pairs.tsv --model m\n"
         "  attend train --train train.tsv --valid valid.tsv --model m\n"
         "  attend train --train train.en train.de --valid valid.en valid.de --model en-de --preset translate-small\n"
         "  attend train --train words.tsv --valid dev.tsv --model g2p --preset g2p --valid-metric word-error\n"
+        "  attend train --train words.tsv --model g2p --ensemble 5\n"
         "  attend train --task language-model --train a.txt b.txt.gz --valid valid.txt --model lm\n"
         "  attend train --train medical.tsv --valid valid.tsv --model medical --init-from m --learning-rate 0.0003\n"
         "  zcat big*.tsv.gz | attend train --train - --valid valid.tsv --model m --memory 2G\n",

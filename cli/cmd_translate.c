@@ -1,5 +1,6 @@
 /* cmd_translate.c: translates lines as they are read, in order. */
 #include "options.h"
+#include "plugin_option.h"
 #include "output_file.h"
 #include "search_options.h"
 #include "sentence_parts.h"
@@ -18,7 +19,7 @@
 
 typedef struct settings {
     search_settings search;
-    texts_list models;
+    texts_list models, plugins;
     const char *input, *output, *prefix, *dictionary;
     long long n_best, max_length, no_repeat_ngram, top_k, seed;
     double temperature, top_p;
@@ -37,6 +38,7 @@ static const option table[] = {
       "the model; if repeated, the models form an ensemble that averages their probabilities (they must share their "
       "vocabularies)",
       OPTION_INPUTS, AT(models), 0, 0, NULL },
+    PLUGIN_OPTION(AT(plugins)),
     { "input", "FILE", "lines to translate (default: standard input, unless a sentence is given)", OPTION_INPUT,
       AT(input), 0, 0, NULL },
     { "output", "FILE", "where to write the translations (default: standard output)", OPTION_OUTPUT, AT(output), 0, 0,

@@ -25,7 +25,7 @@ enum { VARIANT_NAME = 101, VARIANT_FILE = 160, MAX_VARIANTS = 256, MESSAGE = 512
 typedef struct compare_settings {
     train_settings t; /* common to all variants */
     const char *output, *metrics, *gold;
-    texts_list config_files, vary, variants;
+    texts_list config_files, vary, variants, plugins;
     pairs_list test, gold_pairs;
     long long beam, samples;
     double length_penalty;
@@ -54,6 +54,7 @@ typedef struct variant {
     parsed own; /* `given` has only the variant's own options */
     record options;
     variant_state state;
+    double max_seconds;   /* training stops after this time, of all runs together; 0: no limit */
     char reason[MESSAGE]; /* of a failure */
     variant_result r;
     text_lines translations;
@@ -61,6 +62,7 @@ typedef struct variant {
 } variant;
 
 typedef struct comparison {
+    const verb *v; /* compare or tune */
     const compare_settings *s;
     const parsed *p;
     variant *variants;
@@ -79,6 +81,9 @@ int variants_parse(comparison *c);
 /* Chooses sizes from the amount of data and checks the configurations; skips invalid combinations of several --vary
  * with a note. Returns 0, or an exit code after a message. */
 int variants_resolve(comparison *c, const attend_data_check_counts *counts);
+/* Adds a variant that sets some options; its name is "field=value field=value", or `name` without options. It is skipped
+ * if it is invalid. */
+int variants_add(comparison *c, const char *name, int count, const char *const *fields, const char *const *values);
 void variants_free(comparison *c);
 
 /* ---- comparison_files.c ---- */
@@ -100,7 +105,22 @@ int comparison_begin(const comparison *c, const variant *x);
 int comparison_load(const comparison *c, variant *x, bool *trained, bool *tested);
 int comparison_save(const comparison *c, variant *x);
 
+/* ---- cmd_compare.c ---- */
+/* Checks the data as `attend check --quick` does, and has the variants resolved by the amount of data: variants_resolve.
+ * Returns 0, or an exit code after a message. */
+int comparison_check_data(comparison *c, int (*resolve)(comparison *c, const attend_data_check_counts *counts));
+/* Reads the test data, and hashes all data. */
+int comparison_read_data(comparison *c);
+/* The failure if there are no pairs to test with; but training data that cannot be read, from which they would be held
+ * out, is the cause to report. `message` is a usage error. Returns an exit code. */
+int comparison_refuse_untested(const verb *v, const pairs_list *train, const char *message);
+/* Selects the metrics of --metric, or those that suit the data. Returns 0, or an exit code after a message. */
+int comparison_set_metrics(comparison *c);
+/* Locks the directory and loads existing results. Fails if they were made with other options. */
+int comparison_open(comparison *c);
+
 /* ---- comparison_train.c, comparison_test.c ---- */
+/* Trains a variant. *end is ATTEND_TRAIN_STOPPED also if its time is over. */
 int comparison_train(const comparison *c, variant *x, attend_train_end *end);
 int comparison_test(const comparison *c, variant *x, bool *stopped);
 /* Computes the scores of all variants that are done. */

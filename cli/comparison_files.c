@@ -74,9 +74,9 @@ int comparison_lock(comparison *c)
 /* ---- options ---- */
 
 /* Files of a variant, options last: they identify the others. */
-static const char *const variant_files[] = { "result",           "translations", "clock",
-                                             "model.checkpoint", "model.single", "model",
-                                             "model.log.jsonl",  "model.svg",    "options" };
+static const char *const variant_files[] = { "rounds",           "result",       "translations", "clock",
+                                             "model.checkpoint", "model.single", "model",        "model.log.jsonl",
+                                             "model.svg",        "options" };
 enum { VARIANT_FILES = sizeof variant_files / sizeof *variant_files };
 
 /* Refuses a directory with files that are not from a comparison: its options say nothing that a comparison records. */
@@ -90,8 +90,9 @@ static int check_origin(const comparison *c, const variant *x, const record *the
         if (!path)
             status = ATTEND_NO_MEMORY;
         else if (access(path, F_OK) == 0)
-            status = attend_fail(ATTEND_BAD_USAGE,
-                                 "%s already exists and is not from attend compare; choose another --output", path);
+            status =
+                attend_fail(ATTEND_BAD_USAGE, "%s already exists and is not from attend %s; choose another --output",
+                            path, c->v->name);
         free(path);
     }
     return status;

@@ -1,5 +1,6 @@
 /* comparison_print.c: the table as text and as Markdown. */
 #include "comparison.h"
+#include "option_table.h"
 #include "progress.h"
 
 #include <attend/status.h>
@@ -327,7 +328,8 @@ static void print_notes(const table *t, FILE *to, bool markdown, bool dropped)
         end_note(to, markdown);
     }
     if (c->s->test.count == 0) {
-        attend_print(to, "tested on the validation pairs, which also selected the models; use --test for other pairs");
+        attend_print(to, "tested on the validation pairs, which also selected the models%s",
+                     options_find(c->v, "test") >= 0 ? "; use --test for other pairs" : "");
         end_note(to, markdown);
     }
     if (!same_tokens(c)) {

@@ -88,8 +88,8 @@ static int translate(const comparison *c, variant *x, const attend_model *m, boo
     o.memory = memory_limit(c->s->t.memory ? c->s->t.memory : MEMORY_DEFAULT);
     translate_cost cost;
     text_lines_free(&x->translations);
-    const int status = translate_lines(c->s->t.quiet ? NULL : &verb_compare, m, &o, &c->e.test_set.sources,
-                                       interrupt_stop, &x->translations, &cost);
+    const int status = translate_lines(c->s->t.quiet ? NULL : c->v, m, &o, &c->e.test_set.sources, interrupt_stop,
+                                       &x->translations, &cost);
     x->r.translating = cost.seconds, x->r.translated = (double)cost.tokens;
     *stopped = cost.stopped;
     return status;

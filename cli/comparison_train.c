@@ -6,6 +6,7 @@
 #include <attend/status.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct stage {
     progress_view view;
@@ -13,6 +14,7 @@ typedef struct stage {
     char *clock;                       /* path of the file */
     double seconds, validating, words; /* before this run */
     double tokens;                     /* target tokens of an epoch, end tokens included */
+    bool has_model;                    /* there was a validation */
 } stage;
 
 static void plan(void *user, const attend_plan *p)
@@ -31,6 +33,7 @@ static void show(void *user, const attend_progress *p)
     variant_result *r = &s->x->r;
     r->seconds = s->seconds + p->seconds, r->validating = s->validating + p->validation_seconds;
     r->words = s->words + p->tokens_per_second * fmax(p->seconds, 1e-9);
+    s->has_model = s->has_model || p->validated;
     progress_show(&s->view, p);
     if (!p->saved) return;
     record f = { 0 }; /* a failure is ignored: the measured time is only a little too low */
@@ -73,23 +76,32 @@ static int read_log(const comparison *c, variant *x, double tokens)
     return status;
 }
 
+/* attend_train_events.stop: a signal, or the end of the time, which is longer before the first validation. */
+static bool stop(void *user)
+{
+    enum { PATIENCE = 4, MIN_SECONDS = 10 }; /* before the first validation: times the time, and at least */
+    const stage *s = user;
+    double max = s->x->max_seconds;
+    if (max > 0 && !s->has_model) max = fmax(PATIENCE * max, MIN_SECONDS);
+    return interrupt_stop(NULL) || (max > 0 && s->x->r.seconds >= max);
+}
+
 int comparison_train(const comparison *c, variant *x, attend_train_end *end)
 {
     char *model = comparison_path(c, x, "model"), *clock = comparison_path(c, x, "clock");
     stage s = { .x = x, .clock = clock };
     s.view = progress_new(stderr, x->t.quiet, valid_metric_style(x->t.metric), x->t.valid.count > 0);
-    const attend_train_events events = {
-        .user = &s, .plan = plan, .progress = show, .notice = message, .stop = interrupt_stop
-    };
+    const attend_train_events events = { .user = &s, .plan = plan, .progress = show, .notice = message, .stop = stop };
     int status = model && clock ? comparison_begin(c, x) : ATTEND_NO_MEMORY;
     if (status == ATTEND_OK) {
-        attend_train_options o = train_settings_options(&verb_compare, &x->t, &x->p);
+        attend_train_options o = train_settings_options(c->v, &x->t, &x->p);
         o.model = model, o.fresh = false; /* existing files were removed if --fresh is given */
         read_clock(&s);
+        s.has_model = access(model, F_OK) == 0;
         status = attend_train(&o, &events, end);
         progress_end(&s.view);
     }
-    if (status == ATTEND_OK && *end != ATTEND_TRAIN_STOPPED) status = read_log(c, x, s.tokens);
+    if (status == ATTEND_OK && !interrupt_caught()) status = read_log(c, x, s.tokens);
     free(model);
     free(clock);
     return status;

@@ -74,6 +74,9 @@ int fine_tuning_prepare(const verb *v, const fine_tuning *f, const char *model, 
     const char *const path = checkpoint ? checkpoint : f->init_from;
     attend_model *m = NULL;
     status = attend_model_load(&m, path, NULL);
+    if (status == ATTEND_OK && attend_model_member_count(m) > 1)
+        status = attend_fail(ATTEND_BAD_USAGE, "%s is an ensemble and cannot be trained: start from one of its members",
+                             path);
     if (status == ATTEND_OK) status = take_kinds(m, s);
     status = status == ATTEND_OK ? take_config(v, attend_model_config(m), path, s, p, checkpoint != NULL)
                                  : cli_fail(v, status);

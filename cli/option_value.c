@@ -87,7 +87,7 @@ bool option_is_text(const option *o)
 
 bool option_is_texts(const option *o)
 {
-    return o->kind == OPTION_TEXTS || o->kind == OPTION_INPUTS;
+    return o->kind == OPTION_TEXTS || o->kind == OPTION_INPUTS || o->kind == OPTION_PLUGINS;
 }
 
 bool option_takes_files(const option *o)
@@ -125,6 +125,13 @@ static int add_text(const verb *v, const option *o, texts_list *list, const char
     return 0;
 }
 
+static int add_plugin(const verb *v, const option *o, texts_list *list, const char *path)
+{
+    const attend_score *score;
+    const int status = attend_score_plugin_load(&score, path); /* once for each file */
+    return status == ATTEND_OK ? add_text(v, o, list, path) : cli_fail(v, status);
+}
+
 /* ---- options and fields ---- */
 
 int option_assign(const verb *v, const option *o, void *base, const char *value)
@@ -145,6 +152,8 @@ int option_assign(const verb *v, const option *o, void *base, const char *value)
     case OPTION_TEXTS:
     case OPTION_INPUTS:
         return add_text(v, o, to, value);
+    case OPTION_PLUGINS:
+        return add_plugin(v, o, to, value);
     case OPTION_PAIRS:
     case OPTION_DATA:
         return option_add_files(v, o, base, &value, 1);
@@ -161,7 +170,7 @@ int option_assign(const verb *v, const option *o, void *base, const char *value)
 int field_assign(const verb *v, void *base, const char *name, const char *value)
 {
     if (attend_config_set((attend_config *)((char *)base + v->config), name, value) == ATTEND_OK) return 0;
-    return usage_error(v, "--%s", attend_message());
+    return usage_error(v, "--%s%s", attend_message(), cli_plugin_hint());
 }
 
 int options_set(const verb *v, void *to, const char *name, const char *value)

@@ -49,9 +49,14 @@ void write_unchanged(FILE *to, const char *text)
     fwrite(text, 1, strlen(text), to); /* a failure stays in the stream's error flag */
 }
 
+const char *cli_plugin_hint(void)
+{
+    return strstr(attend_message(), ATTEND_SCORE_IS_MISSING) ? " (option --score-plugin FILE)" : "";
+}
+
 int cli_fail(const verb *v, int status)
 {
-    attend_print(stderr, "attend %s: %s\n", v->name, attend_message());
+    attend_print(stderr, "attend %s: %s%s\n", v->name, attend_message(), cli_plugin_hint());
     return status == ATTEND_NO_MEMORY ? 1 : status;
 }
 
@@ -129,14 +134,34 @@ static int take_option(const verb *v, void *base, parsed *p, int argc, char **ar
     return option_assign(v, o, base, value);
 }
 
+/* The value of option `name` at argv[i]; NULL: another argument. */
+static const char *value_of(const char *name, int argc, char **argv, int i)
+{
+    const size_t length = strlen(name);
+    if (strncmp(argv[i], "--", 2) != 0 || strncmp(argv[i] + 2, name, length) != 0) return NULL;
+    const char *end = argv[i] + 2 + length;
+    return *end == '=' ? end + 1 : *end == '\0' && i + 1 < argc ? argv[i + 1] : NULL;
+}
+
+/* Loads the score plug-ins first, so that other options can name their score functions. */
+static int load_plugins(const verb *v, int argc, char **argv)
+{
+    const int number = options_find(v, "score-plugin");
+    int status = ATTEND_OK;
+    for (int i = 1; number >= 0 && status == ATTEND_OK && i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *path = value_of("score-plugin", argc, argv, i);
+        const attend_score *score;
+        if (path) status = attend_score_plugin_load(&score, path);
+    }
+    return status == ATTEND_OK ? 0 : cli_fail(v, status);
+}
+
 /* Reads the files of --config first, so that the rest of the command line overrides them. */
 static int read_configs(const verb *v, void *to, int argc, char **argv, parsed *p)
 {
     int status = 0;
     for (int i = 1; v->has_config && status == 0 && i < argc && strcmp(argv[i], "--") != 0; i++) {
-        const char *path = NULL;
-        if (strncmp(argv[i], "--config=", 9) == 0) path = argv[i] + 9;
-        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) path = argv[i + 1];
+        const char *path = value_of("config", argc, argv, i);
         if (path) status = options_read_config(v, to, p, path);
     }
     return status;
@@ -152,7 +177,8 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
             p->help = true;
             return 0;
         }
-    int status = read_configs(v, to, argc, argv, p);
+    int status = load_plugins(v, argc, argv);
+    if (status == 0) status = read_configs(v, to, argc, argv, p);
     bool options = true; /* until "--" */
     for (int i = 1, next; status == 0 && i < argc; i = next) {
         next = i + 1;

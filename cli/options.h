@@ -19,13 +19,14 @@
 /* The type of the member that an option sets, and for files whether they are read or written: before a verb runs, every
  * output is compared with every input and with every other output (output_conflicts.c). */
 typedef enum option_kind {
-    OPTION_FLAG,      /* bool */
-    OPTION_TEXT,      /* const char *; not the name of a file */
-    OPTION_TEXTS,     /* texts_list; the option may be repeated */
-    OPTION_INPUT,     /* const char *; a file that is read */
-    OPTION_INPUTS,    /* texts_list of such files; may be repeated */
-    OPTION_OUTPUT,    /* const char *; a file that is written. %d stands for numbers if the verb replaces it */
-    OPTION_TRAINING,  /* const char *; a model that is trained: attend_training_suffixes are written beside it */
+    OPTION_FLAG,     /* bool */
+    OPTION_TEXT,     /* const char *; not the name of a file */
+    OPTION_TEXTS,    /* texts_list; the option may be repeated */
+    OPTION_INPUT,    /* const char *; a file that is read */
+    OPTION_INPUTS,   /* texts_list of such files; may be repeated */
+    OPTION_PLUGINS,  /* texts_list of score plug-ins, which are loaded before other options are read; may be repeated */
+    OPTION_OUTPUT,   /* const char *; a file that is written. %d stands for numbers if the verb replaces it */
+    OPTION_TRAINING, /* const char *; a model that is trained: attend_training_suffixes are written beside it */
     OPTION_DIRECTORY, /* const char *; a directory in which the verb's directory_files are written */
     OPTION_PAIRS,     /* pairs_list; one .tsv file, two line-aligned files, or several of these; may be repeated */
     OPTION_DATA,      /* pairs_list; files of pairs or, for a language model, of lines: data_files_resolve decides */
@@ -169,13 +170,15 @@ void cli_print_word(FILE *to, const char *word);
  * printed goes through attend_print, which escapes control characters (attend/print.h). */
 void write_unchanged(FILE *to, const char *text);
 
+/* " (option --score-plugin FILE)" if the message of the last failed call says that a score plug-in is missing; else "". */
+const char *cli_plugin_hint(void);
 /* Prints the message of a failed library call and returns its exit code. */
 int cli_fail(const verb *v, int status);
 /* The exit code of the command: that of `status`, or of a failure to write standard output. */
 int cli_end(int status);
 
 extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_compare,
-    verb_check, verb_convert, verb_info;
+    verb_tune, verb_check, verb_convert, verb_info;
 /* All verbs; ends with NULL. */
 extern const verb *const verbs[];
 

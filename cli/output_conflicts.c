@@ -169,7 +169,8 @@ static void add_option(used_files *u, const verb *v, const option *o, const void
     if (o->kind == OPTION_TRAINING && text) add_training(u, o, "", text, has_log(v, base));
     if (o->kind == OPTION_DIRECTORY && text) add_directory(u, v, o, text);
     const texts_list *texts = at;
-    for (int i = 0; o->kind == OPTION_INPUTS && i < texts->count; i++) add_input(u, o, texts->items[i]);
+    const bool is_read = o->kind == OPTION_INPUTS || o->kind == OPTION_PLUGINS;
+    for (int i = 0; is_read && i < texts->count; i++) add_input(u, o, texts->items[i]);
     const pairs_list *pairs = at;
     if (!option_takes_files(o)) return;
     for (int i = 0; i < pairs->count; i++) {

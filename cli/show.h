@@ -24,7 +24,7 @@ typedef enum show_format {
 enum { ATTENTION_KINDS = 3, KIND_DEFAULT = -1 };
 
 typedef struct show_settings {
-    texts_list models;
+    texts_list models, plugins;
     const char *target, *output;
     pairs_list input;
     long long layer, head, hypothesis, beam, width, threads, memory;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const verb *const v = &verb_compare;
+static const verb *v = &verb_compare; /* that of the comparison */
 
 /* --vary FIELD=V1,V2 */
 typedef struct axis {
@@ -242,8 +242,26 @@ static int add_products(comparison *c)
     return status;
 }
 
+int variants_add(comparison *c, const char *name, int count, const char *const *fields, const char *const *values)
+{
+    char text[4 * VARIANT_NAME] = "";
+    int status;
+    v = c->v;
+    for (int i = 0; i < count; i++) {
+        const size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, "%s%s=%s", n ? " " : "", fields[i], values[i]);
+    }
+    const char *const shown = count > 0 ? text : name;
+    variant *x = add(c, shown, strlen(shown), &status);
+    if (!x) return status;
+    x->may_be_skipped = true;
+    for (int i = 0; status == 0 && i < count; i++) status = set(x, fields[i], values[i]);
+    return status;
+}
+
 int variants_parse(comparison *c)
 {
+    v = c->v;
     if (c->s->vary.count + c->s->variants.count == 0)
         return usage_error(v,
                            "--vary or --variant is required, such as --vary attention=none,dot,additive or --variant "
@@ -292,13 +310,14 @@ static void remove_variant(comparison *c, int i)
 int variants_resolve(comparison *c, const attend_data_check_counts *counts)
 {
     int status = 0;
+    v = c->v;
     for (int i = 0; status == 0 && i < c->count; i++) {
         variant *x = &c->variants[i];
         x->t.train = c->s->t.train, x->t.valid = c->s->t.valid; /* pairs may have been held out meanwhile */
         set_error_variant(x->name);
         status = x->t.config.task == ATTEND_TASK_TRANSLATION
                      ? train_settings_check(v, &x->t, &x->p)
-                     : usage_error(v, "attend compare does not support language models");
+                     : usage_error(v, "attend %s does not support language models", v->name);
         if (status == 0) status = train_settings_choose(v, &x->t, &x->p, counts);
         if (status == 0 && check_config(x) != ATTEND_OK) {
             if (!x->may_be_skipped) status = usage_error(v, "%s", attend_message());

@@ -1,5 +1,7 @@
 # cmake -DHEADERS="a.h;b.h" -DVERSION_NODE=ATTEND_0.2 -DOUT=attend.map -P exports.cmake
 # Writes a linker version script that exports the functions and variables which the public headers declare, and hides everything else.
+# Without VERSION_NODE: a list of them for --dynamic-list, which a program exports to the plug-ins it loads, and OUT.ld, a linker script that takes
+# them from a static library although the program does not use them.
 set(names "")
 foreach(header ${HEADERS})
   file(READ ${header} text)
@@ -20,5 +22,12 @@ foreach(header ${HEADERS})
 endforeach()
 list(REMOVE_DUPLICATES names)
 list(SORT names)
+if(NOT VERSION_NODE)
+  list(JOIN names " " wanted)
+  file(WRITE ${OUT}.ld "EXTERN(${wanted})\n")
+  list(JOIN names ";\n  " names)
+  file(WRITE ${OUT} "{\n  ${names};\n};\n")
+  return()
+endif()
 list(JOIN names ";\n    " names)
 file(WRITE ${OUT} "${VERSION_NODE} {\n  global:\n    ${names};\n  local:\n    *;\n};\n")

@@ -32,7 +32,7 @@ VALID = {
     "attend_schedule *": "a_schedule()", "attend_loss_fn": "a_loss", "attend_shard_fn": "a_shard", "attend_config *": "a_config()",
     "attend_config_field *": "attend_config_field_at(0)", "attend_model *": "a_model()", "attend_model * *": "some_models()",
     "attend_pairs *": "some_pairs()", "attend_decoding *": "a_decoding()", "attend_loss_options *": "loss_options()",
-    "attend_load_options *": "&(attend_load_options){ 0 }", "attend_search_options *": "search_options()",
+    "attend_score *": "&attend_score_dot", "attend_load_options *": "&(attend_load_options){ 0 }", "attend_search_options *": "search_options()",
     "attend_search_sources *": "search_sources()", "attend_search_result *": "a_search_result()", "attend_shortlist *": "a_shortlist()",
     "attend_tokenizer *": "a_tokenizer()", "attend_tokenizer_options *": "tokenizer_options()", "attend_line_fn": "next_line",
     "attend_string *": "a_string()", "attend_ids *": "some_ids()", "attend_string_table *": "a_string_table()",
@@ -117,7 +117,7 @@ FREES = re.compile(r"_(free|close|abandon)$")
 
 # int that is not a status
 COUNTS = """
-attend_cache_length attend_cache_batch attend_config_field_find attend_config_max_tokens attend_config_attention_layers
+attend_model_member_count attend_cache_length attend_cache_batch attend_config_field_find attend_config_max_tokens attend_config_attention_layers
 attend_config_attention_heads attend_alignment_map_count attend_pairs_rows attend_ragged_count attend_ragged_rows
 attend_ragged_length attend_ragged_offset attend_cell_gates attend_lstmn_tape_width attend_format_real attend_word_distance
 attend_print attend_processors_threads attend_word_count attend_unit_count attend_scorer_links attend_search_result_count attend_string_table_find attend_params_count attend_param_rank
@@ -126,7 +126,7 @@ attend_param_dim attend_rank attend_dim attend_columns attend_tokenizer_size att
 # Valid arguments do not make these succeed.
 MAY_FAIL = """
 attend_fail attend_closest_word attend_model_load_bytes attend_decoding_top_k attend_gradient attend_grads_of
-attend_dictionary_find attend_view_model_name
+attend_dictionary_find attend_view_model_name attend_score_plugin_load attend_model_add_member
 """.split()
 SKIPPED = {"attend_print_v": "va_list; attend_print calls it"}
 

@@ -30,6 +30,7 @@ static bool is_file(const option *o)
     switch (o->kind) {
     case OPTION_INPUT:
     case OPTION_INPUTS:
+    case OPTION_PLUGINS:
     case OPTION_OUTPUT:
     case OPTION_TRAINING:
     case OPTION_DIRECTORY:
@@ -80,5 +81,6 @@ bool manual_repeats(const option_shown *shown)
 {
     if (!shown->entry) return false;
     const option_kind kind = shown->entry->kind;
-    return kind == OPTION_TEXTS || kind == OPTION_INPUTS || kind == OPTION_PAIRS || kind == OPTION_DATA;
+    return kind == OPTION_TEXTS || kind == OPTION_INPUTS || kind == OPTION_PLUGINS || kind == OPTION_PAIRS ||
+           kind == OPTION_DATA;
 }

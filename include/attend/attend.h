@@ -27,6 +27,7 @@
 #include <attend/random.h>
 #include <attend/real.h>
 #include <attend/score.h>
+#include <attend/score_plugin.h>
 #include <attend/scorer.h>
 #include <attend/search.h>
 #include <attend/sentences.h>

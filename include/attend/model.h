@@ -38,8 +38,9 @@ void attend_model_free(attend_model *m);
 int attend_model_save(const attend_model *m, const char *path);
 
 typedef struct attend_load_options {
-    bool skip_checksum;                /* do not verify the checksum; all other checks are made */
-    const attend_score *const *scores; /* score functions of your own, NULL-terminated; NULL: none */
+    bool skip_checksum; /* do not verify the checksum; all other checks are made */
+    const attend_score *const
+        *scores; /* score functions of your own that are not registered, NULL-terminated; NULL: none */
 } attend_load_options;
 
 /* Copies a file to memory and validates all of it. The model does not change if the file does. ATTEND_BAD_MODEL: the
@@ -62,6 +63,26 @@ int attend_models_average(attend_model **out, const char *const *paths, int coun
 int attend_model_quantize(attend_model *m, attend_precision precision);
 /* The precision of the model's matrices. */
 attend_precision attend_model_precision(const attend_model *m);
+
+/* ---- ensembles ----
+ *
+ * A model may be an ensemble: several members that were trained apart, with the same configuration and vocabularies, and
+ * that predict together: the mean of their probabilities. It is saved to one file and loaded from it. Translators,
+ * scorers, attention maps and attend_model_score use all members, and so do attend_model_save and attend_model_quantize;
+ * the weights of an attention map are the mean over the members. All other functions use the first member, which is the
+ * model itself: attend_model_params, attend_model_loss, and decoding step by step. An ensemble cannot be trained or
+ * averaged. */
+
+enum { ATTEND_MAX_MEMBERS = 64 };
+/* The number of members; 1: not an ensemble. */
+int attend_model_member_count(const attend_model *m);
+/* A member, which belongs to the ensemble: 0 is the model itself. NULL: there is no such member. */
+const attend_model *attend_model_member(const attend_model *m, int i);
+/* Adds a member. The ensemble takes over `member`; after a failure it stays the caller's. The attachments of the first
+ * member are those of the ensemble; a chosen alignment (attend_model_set_alignment) stays only if all members have it.
+ * ATTEND_BAD_USAGE: configuration, vocabularies or precision differ, a model has a shortlist, `member` is itself an
+ * ensemble or a member, or there are already ATTEND_MAX_MEMBERS. */
+int attend_model_add_member(attend_model *m, attend_model *member);
 
 /* Attaches bytes under a name ("source.vocabulary"); they are saved with the model. The bytes are copied and replace an
  * attachment of the same name. A vocabulary has one line for each token, each ended by a line feed; loading refuses

@@ -84,13 +84,25 @@ typedef struct attend_score {
 extern const attend_score attend_score_dot, attend_score_scaled_dot, attend_score_bilinear, attend_score_additive,
     attend_score_projected, attend_score_location, attend_score_location_sensitive;
 
-/* All scores, ended by NULL. Configuration, help texts, model files and tests read this list. */
+/* All built-in scores, ended by NULL. Configuration, help texts, model files and tests read this list. */
 extern const attend_score *const attend_scores[];
-/* The score with this name, or NULL. */
+
+/* Makes a score function of your own known to this process under its name, as if it were built in: in configurations,
+ * training and model files. The score is borrowed until the process ends. Registering it again has no effect. At most
+ * ATTEND_MAX_OWN_SCORES are accepted. Any thread may call it at any time. ATTEND_BAD_USAGE: another score has this name;
+ * the name is not 1 to 40 letters, digits, '-', '_' or '.', or is "none"; the score lacks formula, tile or
+ * tile_backward, has only one of cache_size and cache_keys, or one of its parameters has no valid name or rank. */
+int attend_score_register(const attend_score *score);
+enum { ATTEND_MAX_OWN_SCORES = 32 };
+
+/* What messages about a score function that is neither built in nor registered end with. */
+#define ATTEND_SCORE_IS_MISSING "load the score plug-in that defines it"
+
+/* The score with this name, built in or registered; NULL: there is none. */
 const attend_score *attend_score_find(const char *name);
-/* Writes the names of all scores, separated by '|', to `out` for help and error texts: "dot|scaled-dot|...". Writes
- * at most `size` bytes including the final '\0', as snprintf does, and returns the length of the whole list. `out`
- * may be NULL if `size` is 0. */
+/* Writes the names of all scores, separated by '|', to `out` for help and error texts: "dot|scaled-dot|...", those that
+ * are built in first. Writes at most `size` bytes including the final '\0', as snprintf does, and returns the length of
+ * the whole list. `out` may be NULL if `size` is 0. */
 size_t attend_score_names(char *out, size_t size);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ int attend_memory_limit_set(attend_memory_limit *l, size_t bytes, const attend_m
                             int threads)
 {
     double fixed = PROGRAM;
-    for (int i = 0; i < count; i++) fixed += attend_model_bytes(models[i]);
+    for (int i = 0; i < count; i++) fixed += attend_model_bytes(models[i]); /* of one member */
     const double all = bytes > 0 ? (double)bytes - fixed : INFINITY;
     if (all < WORK) {
         const bool is_small = bytes < (size_t)1 << 20;

@@ -89,6 +89,13 @@ void attend_scorer_free(attend_scorer *s)
     attend_memory_free(s);
 }
 
+static int limit_memory(attend_scorer *s, size_t bytes)
+{
+    const attend_model *members[ATTEND_MAX_MEMBERS];
+    const int count = attend_model_list_members(s->m, members);
+    return attend_memory_limit_set(&s->limit, bytes, members, count, s->threads);
+}
+
 int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, bool weights)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && m);
@@ -102,7 +109,7 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     s->weights = weights && attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0;
     s->is_language_model = config->task == ATTEND_TASK_LANGUAGE_MODEL;
     s->alignment = attend_model_alignment(m);
-    int status = attend_memory_limit_set(&s->limit, 0, &m, 1, threads);
+    int status = limit_memory(s, 0);
     if (status == ATTEND_OK) status = attend_pipelines_from_model(s->sides, m);
     if (status == ATTEND_OK) status = attend_pool_new(&s->pool, threads);
     s->contexts = attend_memory_zeroed((size_t)threads, sizeof *s->contexts);
@@ -130,7 +137,7 @@ int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
 int attend_scorer_set_memory(attend_scorer *s, size_t bytes)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
-    return attend_memory_limit_set(&s->limit, bytes, &s->m, 1, s->threads);
+    return limit_memory(s, bytes);
 }
 
 void attend_scorer_keep_maps(attend_scorer *s)

@@ -7,6 +7,7 @@
 #include "decode/ensemble_check.h"
 #include "decode/search.h"
 #include "decode/word_links.h"
+#include "model/model.h"
 
 /* ---- creating ---- */
 
@@ -84,11 +85,9 @@ static int limit_memory(attend_translator *t, const attend_model *const *models)
     return status;
 }
 
-int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
-                                   const attend_translator_options *options)
+static int translator_new(attend_translator **out, const attend_model *const *models, int model_count,
+                          const attend_translator_options *options)
 {
-    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && models && options);
-    *out = NULL;
     int status = check(models, model_count, options);
     if (status != ATTEND_OK) return status;
     attend_translator *t = attend_memory_zeroed(1, sizeof *t);
@@ -105,6 +104,23 @@ int attend_translator_new_ensemble(attend_translator **out, const attend_model *
     if (t->o.replace_unknown) t->o.search.weights = true;
     *out = t;
     return ATTEND_OK;
+}
+
+int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
+                                   const attend_translator_options *options)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && models && options);
+    *out = NULL;
+    int count = 0;
+    for (int i = 0; i < model_count; i++) count += attend_model_member_count(models[i]);
+    if (count == model_count) return translator_new(out, models, model_count, options);
+    const attend_model **all = attend_memory_zeroed((size_t)count + ATTEND_MAX_MEMBERS, sizeof *all);
+    if (!all) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
+    count = 0;
+    for (int i = 0; i < model_count; i++) count += attend_model_list_members(models[i], all + count);
+    const int status = translator_new(out, all, count, options);
+    attend_memory_free(all);
+    return status;
 }
 
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options)

@@ -43,6 +43,26 @@ attachment *attend_attachments_find(const attachments *a, const char *name)
     return i < a->count && strcmp(a->by_name[i]->name, name) == 0 ? a->by_name[i] : NULL;
 }
 
+bool attend_attachments_equal(const attachment *a, const attachment *b)
+{
+    return b && b->size == a->size && (a->size == 0 || memcmp(b->bytes, a->bytes, a->size) == 0);
+}
+
+void attend_attachments_remove(attachments *a, const char *name)
+{
+    attachment *x = attend_attachments_find(a, name);
+    if (!x) return;
+    attachment **const lists[] = { a->list, a->by_name };
+    for (int k = 0; k < 2; k++) {
+        size_t i = 0;
+        while (lists[k][i] != x) i++;
+        memmove(lists[k] + i, lists[k] + i + 1, (a->count - i - 1) * sizeof *lists[k]);
+    }
+    a->count--;
+    free_bytes(x);
+    attend_memory_free(x);
+}
+
 static int grow(attachments *a)
 {
     if (a->count < a->capacity) return ATTEND_OK;

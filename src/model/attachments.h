@@ -26,6 +26,11 @@ void attend_attachments_free(attachments *a); /* {0} is valid */
 /* NULL: there is none of this name. */
 attachment *attend_attachments_find(const attachments *a, const char *name);
 
+/* Whether two attachments have the same bytes; b may be NULL: false. */
+bool attend_attachments_equal(const attachment *a, const attachment *b);
+/* Removes an attachment, if there is one of this name. */
+void attend_attachments_remove(attachments *a, const char *name);
+
 /* Copies bytes; an attachment of the same name is replaced. ATTEND_BAD_USAGE: the name is empty or too long;
  * ATTEND_NO_MEMORY. */
 int attend_attachments_set(attachments *a, const char *name, const void *bytes, size_t size);

@@ -24,44 +24,13 @@ typedef struct averaging {
     bool *is_common; /* for each attachment of the first model: whether all models have it */
 } averaging;
 
-/* Attachments that must be equal in all models, since they define what each token is. */
-static bool defines_tokens(const char *name)
+static int check_averageable(const attend_model *m, const char *path)
 {
-    return strcmp(name, "source.vocabulary") == 0 || strcmp(name, "source.tokenizer") == 0 ||
-           strcmp(name, "target.vocabulary") == 0 || strcmp(name, "target.tokenizer") == 0;
-}
-
-static int refuse(const char *path, const char *first)
-{
-    return attend_fail(ATTEND_BAD_USAGE,
-                       "%s has other vocabularies than %s: only models of one training run can be averaged", path,
-                       first);
-}
-
-static int same_config(const attend_model *a, const char *first, const attend_model *b, const char *path)
-{
-    for (int i = 0; attend_config_field_at(i); i++) {
-        const char *name = attend_config_field_at(i)->name;
-        char x[64], y[64];
-        int status = attend_config_get(&a->config, name, x, sizeof x);
-        if (status == ATTEND_OK) status = attend_config_get(&b->config, name, y, sizeof y);
-        if (status == ATTEND_OK && strcmp(x, y) != 0)
-            status = attend_fail(ATTEND_BAD_USAGE,
-                                 "%s has %s '%s', and %s has '%s': only models of one training run can be averaged",
-                                 path, name, y, first, x);
-        if (status != ATTEND_OK) return status;
-    }
-    return ATTEND_OK;
-}
-
-static bool has_same(const attend_model *m, const attachment *a)
-{
-    const attachment *b = attend_attachments_find(&m->attachments, a->name);
-    return b && b->size == a->size && (a->size == 0 || memcmp(b->bytes, a->bytes, a->size) == 0);
-}
-
-static int check_not_quantised(const attend_model *m, const char *path)
-{
+    if (attend_model_member_count(m) > 1)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "%s is an ensemble, whose members come from different training runs: it "
+                           "cannot be averaged",
+                           path);
     for (int i = 0; i < attend_params_count(m->params); i++)
         if (!attend_params_at(m->params, i)->value)
             return attend_fail(ATTEND_BAD_USAGE, "%s is quantised: average the originals, and quantise the result",
@@ -69,25 +38,20 @@ static int check_not_quantised(const attend_model *m, const char *path)
     return ATTEND_OK;
 }
 
-/* Compares the attachments of model m with those of the first. */
-static int compare_attachments(averaging *v, const attend_model *m, const char *path)
+/* Notes which attachments of the first model another one lacks. */
+static void compare_attachments(averaging *v, const attend_model *m)
 {
-    const attachments *of_first = &v->first->attachments, *of_m = &m->attachments;
-    for (size_t i = 0; i < of_first->count; i++) {
-        if (has_same(m, of_first->list[i])) continue;
-        if (defines_tokens(of_first->list[i]->name)) return refuse(path, v->paths[0]);
-        v->is_common[i] = false;
-    }
-    for (size_t i = 0; i < of_m->count; i++)
-        if (defines_tokens(of_m->list[i]->name) && !attend_attachments_find(of_first, of_m->list[i]->name))
-            return refuse(path, v->paths[0]);
-    return ATTEND_OK;
+    const attachments *of_first = &v->first->attachments;
+    for (size_t i = 0; i < of_first->count; i++)
+        if (!attend_attachments_equal(of_first->list[i],
+                                      attend_attachments_find(&m->attachments, of_first->list[i]->name)))
+            v->is_common[i] = false;
 }
 
 static int open_first(averaging *v)
 {
     int status = attend_model_open(&v->first, &v->files[0], v->paths[0], NULL);
-    if (status == ATTEND_OK) status = check_not_quantised(v->first, v->paths[0]);
+    if (status == ATTEND_OK) status = check_averageable(v->first, v->paths[0]);
     if (status != ATTEND_OK) return status;
     const size_t attached = v->first->attachments.count;
     v->is_common = attend_memory_zeroed(attached, sizeof *v->is_common);
@@ -100,9 +64,10 @@ static int open_next(averaging *v, int i)
 {
     attend_model *m = NULL;
     int status = attend_model_open(&m, &v->files[i], v->paths[i], NULL);
-    if (status == ATTEND_OK) status = check_not_quantised(m, v->paths[i]);
-    if (status == ATTEND_OK) status = same_config(v->first, v->paths[0], m, v->paths[i]);
-    if (status == ATTEND_OK) status = compare_attachments(v, m, v->paths[i]);
+    if (status == ATTEND_OK) status = check_averageable(m, v->paths[i]);
+    if (status == ATTEND_OK)
+        status = attend_models_check_same(v->first, v->paths[0], m, v->paths[i], "of one training run can be averaged");
+    if (status == ATTEND_OK) compare_attachments(v, m);
     attend_model_free(m);
     return status;
 }

@@ -167,6 +167,8 @@ int attend_model_new(attend_model **out, const attend_config *config, uint64_t s
 void attend_model_free(attend_model *m)
 {
     if (!m) return;
+    for (int i = 0; m->members && i < m->member_count - 1; i++) attend_model_free(m->members[i]);
+    attend_memory_free(m->members);
     attend_params_free(m->params);
     if (m->architecture) m->architecture->free(m);
     attend_memory_free(m->shortlist_starts);
@@ -194,6 +196,16 @@ attend_precision attend_model_precision(const attend_model *m)
     return m->output_w->precision;
 }
 
+static int quantize(attend_model *m, attend_precision precision)
+{
+    for (int i = 0; i < attend_params_count(m->params); i++) {
+        attend_param *p = attend_params_at(m->params, i);
+        const int status = p->quantizable ? attend_param_quantize(p, precision) : ATTEND_OK;
+        if (status != ATTEND_OK) return status;
+    }
+    return ATTEND_OK;
+}
+
 int attend_model_quantize(attend_model *m, attend_precision precision)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, m && attend_precision_name(precision));
@@ -206,10 +218,7 @@ int attend_model_quantize(attend_model *m, attend_precision precision)
             ATTEND_BAD_USAGE,
             "the model is already quantised to %s and cannot be quantised to %s; quantise the original model",
             attend_precision_name(now), attend_precision_name(precision));
-    for (int i = 0; i < attend_params_count(m->params); i++) {
-        attend_param *p = attend_params_at(m->params, i);
-        const int status = p->quantizable ? attend_param_quantize(p, precision) : ATTEND_OK;
-        if (status != ATTEND_OK) return status;
-    }
-    return ATTEND_OK;
+    int status = quantize(m, precision);
+    for (int i = 1; status == ATTEND_OK && i < m->member_count; i++) status = quantize(m->members[i - 1], precision);
+    return status;
 }

@@ -79,8 +79,8 @@ static void append(char *text, const char *name)
 static void make_values(void)
 {
     for (const architecture *const *a = attend_architectures; *a; a++) append(architecture_values, (*a)->name);
-    const int length = snprintf(score_values, sizeof score_values, "none|");
-    attend_score_names(score_values + length, sizeof score_values - (size_t)length);
+    append(score_values, "none"); /* those of the user are registered later */
+    for (const attend_score *const *score = attend_scores; *score; score++) append(score_values, (*score)->name);
 }
 
 static const field *field_at(int i)
@@ -156,6 +156,19 @@ static int choice_of(const field *f, const char *value)
     return -1;
 }
 
+/* A score function by its name, which may be registered at any time, so that the list of values does not have it. */
+static int set_score(const field *f, const attend_score **to, const char *value)
+{
+    choices c;
+    split_choices(f, &c);
+    *to = attend_score_find(value);
+    if (*to || strcmp(value, "none") == 0) return ATTEND_OK;
+    const char *closest = attend_closest_word(value, c.names, (size_t)c.count);
+    return attend_fail(ATTEND_BAD_USAGE, "%s '%s' is not one of %s; %s%s%s", f->public.name, value, f->public.values,
+                       closest ? "did you mean '" : ATTEND_SCORE_IS_MISSING, closest ? closest : "",
+                       closest ? "'?" : "");
+}
+
 /* Reports an enum member with a value outside of its enum. */
 static int refuse_number(const field *f, int number)
 {
@@ -183,12 +196,11 @@ int attend_config_set(attend_config *config, const char *name, const char *value
     if (!f) return ATTEND_BAD_USAGE;
     void *to = (char *)config + f->offset;
     if (f->public.type == ATTEND_FIELD_INTEGER || f->public.type == ATTEND_FIELD_REAL) return set_number(f, to, value);
+    if (f->public.type == ATTEND_FIELD_SCORE) return set_score(f, to, value);
     const int choice = choice_of(f, value);
     if (choice < 0) return ATTEND_BAD_USAGE;
     if (f->public.type == ATTEND_FIELD_SWITCH)
         *(bool *)to = choice == 0;
-    else if (f->public.type == ATTEND_FIELD_SCORE)
-        *(const attend_score **)to = choice == 0 ? NULL : attend_scores[choice - 1];
     else
         memcpy(to, &choice, sizeof choice); /* enums of the public headers are as wide as an int; tested */
     return ATTEND_OK;

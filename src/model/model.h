@@ -6,6 +6,7 @@
  *     loss.c, scoring.c               teacher forcing over pairs, and the probability of given targets
  *     decoding.h, output.h            decoding step by step, and its output layer
  *     model_file.c, attachments.h     saving and loading
+ *     members.c                       ensembles
  *     architecture.h                  the interface of architectures: rnn.h, transformer.h, lstmn.h */
 #ifndef ATTEND_MODEL_MODEL_H
 #define ATTEND_MODEL_MODEL_H
@@ -25,6 +26,9 @@ struct attend_model {
     char *name;                     /* of the file that the model was loaded from, for messages; NULL: none */
     void *storage;                  /* of the parameters and attachments that were loaded from a file; NULL: none */
     const unsigned char *shortlist; /* the attached shortlist (shortlist.c); NULL: none */
+    attend_model **members;         /* (member_count - 1): the other members of an ensemble; NULL: none */
+    int member_count;               /* 0 and 1: not an ensemble */
+    const attend_model *owner;      /* the ensemble that this is a member of, whose attachments count; NULL: none */
     uint32_t *shortlist_starts;     /* (source_vocab + 1): index of the common list and of each source token's list */
 };
 
@@ -44,6 +48,15 @@ int attend_model_from_file(attend_model **out, struct attend_tensor_file *file, 
 /* attend_model_load, which leaves the file open for attend_tensor_file_read; the caller closes it. */
 int attend_model_open(attend_model **out, struct attend_tensor_file **file, const char *path,
                       const attend_load_options *options);
+
+/* Writes the members of a model to `to`, the model itself first, and returns their number. */
+int attend_model_list_members(const attend_model *m, const attend_model *to[ATTEND_MAX_MEMBERS]);
+/* Appends a member without checks; the ensemble takes it over. */
+int attend_model_append_member(attend_model *m, attend_model *member);
+/* Compares what must be the same in models that are averaged or form an ensemble: all fields, and the attachments that
+ * define tokens. `what`: what they cannot do otherwise, "can be averaged". */
+int attend_models_check_same(const attend_model *a, const char *first, const attend_model *b, const char *path,
+                             const char *what);
 
 /* ---- parameters ---- */
 

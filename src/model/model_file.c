@@ -1,9 +1,11 @@
 /* model_file.c: a model as a safetensors file (format/tensor_file.h).
  *
- *     metadata    format = attend-model, format-version, made-by, and config.KEY for every field (config.c)
+ *     metadata    format = attend-model, format-version, made-by, and config.KEY for every field (config.c);
+ *                 ensemble: the number of members, in files of format 2
  *     tensors     NAME: a parameter, F32; quantised matrices BF16, or I8 with NAME.steps, the scales of the rows
  *                 text.NAME: an attachment, U8
  *                 training.NAME: part of a checkpoint, ignored here
+ *                 member.2.NAME: a parameter of the second member of an ensemble; those of the first have no prefix
  *
  * Loading reads the configuration, then looks up and checks each parameter that follows from it, then checks that
  * nothing else is in the file. Parameters and attachments stay where the file was copied to: the model takes over that
@@ -22,9 +24,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_VERSION = 1, FIELD_TEXT = 64, NAME_TEXT = ATTEND_ATTACHMENT_NAME };
+/* Ensembles have a version of their own, so that earlier versions, which would ignore the other members, refuse them. */
+enum {
+    FORMAT_VERSION = 1,
+    ENSEMBLE_VERSION = 2,
+    FIELD_TEXT = 64,
+    NAME_TEXT = ATTEND_ATTACHMENT_NAME,
+    PREFIX_TEXT = 24
+};
 static const char format[] = "attend-model", config_prefix[] = "config.", text_prefix[] = "text.",
-                  training_prefix[] = "training.", scales_suffix[] = ".steps";
+                  training_prefix[] = "training.", member_prefix[] = "member.", scales_suffix[] = ".steps",
+                  ensemble_key[] = "ensemble";
+
+/* What precedes the names of a member's tensors: "" for the first, "member.2." for the second. */
+static const char *prefix_of(char prefix[PREFIX_TEXT], int member)
+{
+    prefix[0] = '\0';
+    if (member > 0) snprintf(prefix, PREFIX_TEXT, "%s%d.", member_prefix, member + 1);
+    return prefix;
+}
 
 /* ---- attachments ---- */
 
@@ -39,7 +57,7 @@ int attend_model_attach(attend_model *m, const char *name, const void *bytes, si
 const void *attend_model_attached(const attend_model *m, const char *name, size_t *size)
 {
     ATTEND_REQUIRE(NULL, m && name);
-    const attachment *a = attend_attachments_find(&m->attachments, name);
+    const attachment *a = attend_attachments_find(m->owner ? &m->owner->attachments : &m->attachments, name);
     if (size) *size = a ? a->size : 0;
     return a ? a->bytes : NULL;
 }
@@ -73,21 +91,23 @@ static const float *as_floats(const attend_param *p, float **own)
 typedef struct saving {
     attend_tensor *tensors;
     float **own; /* one per tensor: memory to free, or NULL */
-    char (*names)[NAME_TEXT + sizeof text_prefix + sizeof scales_suffix];
+    char (*names)[PREFIX_TEXT + NAME_TEXT + sizeof text_prefix + sizeof scales_suffix];
     size_t count;
     attend_metadata *metadata;
     char keys[ATTEND_CONFIG_FIELD_COUNT][FIELD_TEXT], values[ATTEND_CONFIG_FIELD_COUNT][FIELD_TEXT], version[16],
-        maker[32];
+        maker[32], members[16];
     size_t pairs;
 } saving;
 
-static int save_config(saving *s, const attend_config *config)
+static int save_config(saving *s, const attend_config *config, int members)
 {
-    snprintf(s->version, sizeof s->version, "%d", FORMAT_VERSION);
+    snprintf(s->version, sizeof s->version, "%d", members > 1 ? ENSEMBLE_VERSION : FORMAT_VERSION);
     snprintf(s->maker, sizeof s->maker, "attend %s", attend_version());
     s->metadata[s->pairs++] = (attend_metadata){ "format", format };
     s->metadata[s->pairs++] = (attend_metadata){ "format-version", s->version };
     s->metadata[s->pairs++] = (attend_metadata){ "made-by", s->maker };
+    snprintf(s->members, sizeof s->members, "%d", members);
+    if (members > 1) s->metadata[s->pairs++] = (attend_metadata){ ensemble_key, s->members };
     const attend_config_field *f;
     for (int i = 0; (f = attend_config_field_at(i)); i++) {
         snprintf(s->keys[i], FIELD_TEXT, "%s%s", config_prefix, f->key);
@@ -107,7 +127,7 @@ static int save_quantised(saving *s, attend_param *p, attend_tensor t)
     if (!t.data) return ATTEND_NO_MEMORY;
     s->tensors[s->count++] = t;
     if (p->precision != ATTEND_INT8) return ATTEND_OK;
-    snprintf(s->names[s->count], sizeof *s->names, "%s%s", p->name, scales_suffix);
+    snprintf(s->names[s->count], sizeof *s->names, "%s%s", t.name, scales_suffix);
     s->tensors[s->count] = (attend_tensor){ .name = s->names[s->count],
                                             .dtype = ATTEND_F32,
                                             .rank = 1,
@@ -117,11 +137,15 @@ static int save_quantised(saving *s, attend_param *p, attend_tensor t)
     return s->tensors[s->count++].data ? ATTEND_OK : ATTEND_NO_MEMORY;
 }
 
-static int save_parameters(saving *s, const attend_model *m)
+static int save_parameters(saving *s, const attend_model *m, int member)
 {
+    char prefix[PREFIX_TEXT];
     for (int i = 0; i < attend_params_count(m->params); i++) {
         attend_param *p = attend_params_at(m->params, i);
-        attend_tensor t = { .name = p->name, .dtype = ATTEND_F32, .rank = p->rank, .bytes = p->size * sizeof(float) };
+        snprintf(s->names[s->count], sizeof *s->names, "%s%s", prefix_of(prefix, member), p->name);
+        attend_tensor t = {
+            .name = s->names[s->count], .dtype = ATTEND_F32, .rank = p->rank, .bytes = p->size * sizeof(float)
+        };
         for (int axis = 0; axis < p->rank; axis++) t.shape[axis] = p->shape[axis];
         if (p->precision != ATTEND_FP32) {
             const int status = save_quantised(s, p, t);
@@ -136,6 +160,11 @@ static int save_parameters(saving *s, const attend_model *m)
         if (!t.data) return attend_fail(ATTEND_NO_MEMORY, "no memory to save '%s'", p->name);
         s->tensors[s->count++] = t;
     }
+    return ATTEND_OK;
+}
+
+static void save_attachments(saving *s, const attend_model *m)
+{
     for (size_t i = 0; i < m->attachments.count; i++) {
         const attachment *a = m->attachments.list[i];
         snprintf(s->names[s->count], sizeof *s->names, "%s%s", text_prefix, a->name);
@@ -147,7 +176,6 @@ static int save_parameters(saving *s, const attend_model *m)
                                                 .data = a->bytes };
         s->count++;
     }
-    return ATTEND_OK;
 }
 
 static void saving_free(saving *s, size_t max_tensors)
@@ -168,7 +196,7 @@ static saving *saving_new(size_t max_tensors, size_t metadata_count)
     s->tensors = attend_memory_zeroed(max_tensors, sizeof *s->tensors);
     s->own = attend_memory_zeroed(max_tensors, sizeof *s->own);
     s->names = attend_memory_zeroed(max_tensors, sizeof *s->names);
-    s->metadata = attend_memory_zeroed(ATTEND_CONFIG_FIELD_COUNT + 3 + metadata_count, sizeof *s->metadata);
+    s->metadata = attend_memory_zeroed(ATTEND_CONFIG_FIELD_COUNT + 4 + metadata_count, sizeof *s->metadata);
     if (s->tensors && s->own && s->names && s->metadata) return s;
     saving_free(s, max_tensors);
     return NULL;
@@ -178,12 +206,15 @@ int attend_model_save_with(const attend_model *m, const char *path, const attend
                            const attend_metadata *metadata, size_t metadata_count)
 {
     /* An int8 matrix is two tensors: the matrix and its scales. */
-    const size_t max_tensors = 2 * (size_t)attend_params_count(m->params) + more_count + m->attachments.count;
+    const int members = attend_model_member_count(m);
+    const size_t max_tensors =
+        2 * (size_t)members * (size_t)attend_params_count(m->params) + more_count + m->attachments.count;
     saving *s = saving_new(max_tensors, metadata_count);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to save a model");
-    int status = save_config(s, &m->config);
-    if (status == ATTEND_OK) status = save_parameters(s, m);
+    int status = save_config(s, &m->config, members);
+    for (int i = 0; status == ATTEND_OK && i < members; i++) status = save_parameters(s, attend_model_member(m, i), i);
     if (status == ATTEND_OK) {
+        save_attachments(s, m);
         for (size_t i = 0; i < more_count; i++) s->tensors[s->count++] = more[i];
         for (size_t i = 0; i < metadata_count; i++) s->metadata[s->pairs++] = metadata[i];
         status = attend_tensor_file_write(path, s->tensors, s->count, s->metadata, s->pairs);
@@ -202,6 +233,8 @@ int attend_model_save(const attend_model *m, const char *path)
 
 typedef struct loading {
     attend_model *m;
+    char prefix[PREFIX_TEXT]; /* of the member that is being loaded */
+    int members;              /* 1: not an ensemble */
     attend_tensor_file *file;
     const char *name; /* of the file */
     const attend_load_options *options;
@@ -220,7 +253,20 @@ static const char *maker_of(const loading *l)
     return maker && strlen(maker) <= 40 ? maker : "an unknown program";
 }
 
-static int load_version(const loading *l)
+/* The number of members. */
+static int load_member_count(loading *l, long long version)
+{
+    const char *text = attend_tensor_file_metadata(l->file, ensemble_key);
+    long long count = 1;
+    if (version >= ENSEMBLE_VERSION &&
+        (!text || !attend_parse_integer(text, NULL, &count) || count < 2 || count > ATTEND_MAX_MEMBERS))
+        return attend_fail(ATTEND_BAD_MODEL, "%s: an ensemble of '%.20s' models; there must be 2 to %d", l->name,
+                           text ? text : "", ATTEND_MAX_MEMBERS);
+    l->members = (int)count;
+    return ATTEND_OK;
+}
+
+static int load_version(loading *l)
 {
     const char *found = attend_tensor_file_metadata(l->file, "format");
     if (!found)
@@ -237,13 +283,13 @@ static int load_version(const loading *l)
             "%s: the format-version '%.40s' is not a positive number; the file was made by %s: train the "
             "model again with this version, %s",
             l->name, version ? version : "", maker_of(l), attend_version());
-    if (number > FORMAT_VERSION)
+    if (number > ENSEMBLE_VERSION)
         return attend_fail(
             ATTEND_BAD_MODEL,
             "%s: made by a newer version (%s): format %lld; this is attend %s, which reads formats up to %d: "
             "update attend",
-            l->name, maker_of(l), number, attend_version(), FORMAT_VERSION);
-    return ATTEND_OK;
+            l->name, maker_of(l), number, attend_version(), ENSEMBLE_VERSION);
+    return load_member_count(l, number);
 }
 
 /* Reports a failure of a called function as an error in this file. */
@@ -282,6 +328,11 @@ static int load_config(const loading *l)
                                l->name, key, maker_of(l), attend_version());
         known++;
         const attend_score *own = f->type == ATTEND_FIELD_SCORE ? own_score(l, value) : NULL;
+        if (f->type == ATTEND_FIELD_SCORE && !own && strcmp(value, "none") != 0 && !attend_score_find(value))
+            return attend_fail(
+                ATTEND_BAD_MODEL,
+                "%s: the model needs the score function '%.40s', which is not built in; " ATTEND_SCORE_IS_MISSING,
+                l->name, value);
         if (own)
             config->attention = own;
         else if (attend_config_set(config, f->name, value) != ATTEND_OK)
@@ -297,6 +348,14 @@ static int load_config(const loading *l)
                 l->name, key, maker_of(l), attend_version());
     }
     return bad_model(l, attend_config_check(config));
+}
+
+/* A tensor of the member that is being loaded. */
+static const attend_tensor *find(const loading *l, const char *name)
+{
+    char full[PREFIX_TEXT + NAME_TEXT + sizeof scales_suffix];
+    snprintf(full, sizeof full, "%s%s", l->prefix, name);
+    return attend_tensor_file_find(l->file, full);
 }
 
 static int wrong_shape(const loading *l, const attend_tensor *t, int rank, const int *shape)
@@ -322,11 +381,11 @@ static bool fits(const attend_tensor *t, int rank, const int *shape, attend_dtyp
 
 static int load_quantised(const loading *l, const attend_tensor *t, const int *shape, param_storage *out)
 {
-    char name[NAME_TEXT + sizeof scales_suffix];
+    char name[PREFIX_TEXT + NAME_TEXT + sizeof scales_suffix];
     out->precision = t->dtype == ATTEND_I8 ? ATTEND_INT8 : ATTEND_BFLOAT16;
     if (out->precision == ATTEND_INT8) {
         snprintf(name, sizeof name, "%s%s", t->name, scales_suffix);
-        const attend_tensor *scales = attend_tensor_file_find(l->file, name);
+        const attend_tensor *scales = attend_tensor_file_find(l->file, name); /* t->name has the prefix */
         if (!fits(scales, 1, shape, ATTEND_F32))
             return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' is I8, but its scales '%s' are missing or not F32 (%d)",
                                l->name, t->name, name, shape[0]);
@@ -341,11 +400,11 @@ static int load_quantised(const loading *l, const attend_tensor *t, const int *s
 static int load_parameter(void *user, const char *name, int rank, const int *shape, param_storage *out)
 {
     loading *l = user;
-    const attend_tensor *t = attend_tensor_file_find(l->file, name);
+    const attend_tensor *t = find(l, name);
     if (!t)
         return attend_fail(ATTEND_BAD_MODEL,
-                           "%s: the configuration requires the tensor '%s', which the file does not have", l->name,
-                           name);
+                           "%s: the configuration requires the tensor '%s%s', which the file does not have", l->name,
+                           l->prefix, name);
     if (rank == 2 && (fits(t, rank, shape, ATTEND_I8) || fits(t, rank, shape, ATTEND_BF16)))
         return load_quantised(l, t, shape, out);
     if (!fits(t, rank, shape, ATTEND_F32)) return wrong_shape(l, t, rank, shape);
@@ -392,15 +451,15 @@ static void find_non_finite(void *user, const attend_tensor *t, const void *byte
 }
 
 /* Checks the numbers of all parameters, and converts them in the double-precision twin. */
-static int load_numbers(const loading *l)
+static int load_numbers(const loading *l, const attend_model *m)
 {
-    for (int i = 0; i < attend_params_count(l->m->params); i++) {
-        attend_param *p = attend_params_at(l->m->params, i);
+    for (int i = 0; i < attend_params_count(m->params); i++) {
+        attend_param *p = attend_params_at(m->params, i);
         const char *problem = NULL;
         if (p->precision != ATTEND_FP32) {
             problem = quantised_error(p);
         } else {
-            const attend_tensor *t = attend_tensor_file_find(l->file, p->name);
+            const attend_tensor *t = find(l, p->name);
 #ifdef ATTEND_DOUBLE
             const float *from = t->data;
             real *to = attend_param_edit(p);
@@ -410,13 +469,13 @@ static int load_numbers(const loading *l)
 #endif
             if (t == l->non_finite) problem = "has non-finite values";
         }
-        if (problem) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s' %s", l->name, p->name, problem);
+        if (problem) return attend_fail(ATTEND_BAD_MODEL, "%s: '%s%s' %s", l->name, l->prefix, p->name, problem);
     }
     return ATTEND_OK;
 }
 
-/* Whether a tensor holds the scales of a matrix of this model. */
-static bool is_scales(const loading *l, const char *name)
+/* Whether a tensor holds the scales of a matrix of a model. */
+static bool is_scales(const attend_model *m, const char *name)
 {
     char matrix[NAME_TEXT];
     const size_t length = strlen(name), suffix = sizeof scales_suffix - 1;
@@ -424,7 +483,7 @@ static bool is_scales(const loading *l, const char *name)
         return false;
     memcpy(matrix, name, length - suffix);
     matrix[length - suffix] = '\0';
-    const attend_param *p = attend_params_find(l->m->params, matrix);
+    const attend_param *p = attend_params_find(m->params, matrix);
     return p && p->precision == ATTEND_INT8;
 }
 
@@ -438,6 +497,20 @@ static int load_text(loading *l, const attend_tensor *t)
     return bad_model(l, attend_attachments_append(&l->m->attachments, name, t->data, t->bytes, true));
 }
 
+/* Whether a tensor is a parameter of a member, or the scales of one. */
+static bool is_parameter(const loading *l, const char *name)
+{
+    const attend_model *m = l->m;
+    char prefix[PREFIX_TEXT];
+    for (int i = 1; i < l->members; i++)
+        if (starts_with(name, prefix_of(prefix, i))) {
+            m = attend_model_member(l->m, i);
+            name += strlen(prefix);
+            break;
+        }
+    return attend_params_find(m->params, name) || is_scales(m, name);
+}
+
 static int load_others(loading *l)
 {
     for (size_t i = 0; i < attend_tensor_file_count(l->file); i++) {
@@ -445,8 +518,7 @@ static int load_others(loading *l)
         int status = ATTEND_OK;
         if (starts_with(t->name, text_prefix))
             status = load_text(l, t);
-        else if (!starts_with(t->name, training_prefix) && !attend_params_find(l->m->params, t->name) &&
-                 !is_scales(l, t->name))
+        else if (!starts_with(t->name, training_prefix) && !is_parameter(l, t->name))
             status =
                 attend_fail(ATTEND_BAD_MODEL, "%s: '%s' does not belong to the model that the configuration describes",
                             l->name, t->name);
@@ -474,6 +546,23 @@ static int check_vocabulary(const loading *l, const char *name, int tokens)
 
 /* ---- loading a file ---- */
 
+/* The other members of an ensemble have the configuration of the first. */
+static int load_member(loading *l, int i)
+{
+    attend_model *m = attend_memory_zeroed(1, sizeof *m);
+    if (!m) return attend_fail(ATTEND_NO_MEMORY, "no memory for a model");
+    m->config = l->m->config;
+    prefix_of(l->prefix, i);
+    int status = attend_model_append_member(l->m, m);
+    if (status != ATTEND_OK) {
+        attend_model_free(m);
+        return status;
+    }
+    status = attend_params_new(&m->params);
+    if (status == ATTEND_OK) status = attend_model_build(m, load_parameter, l);
+    return status == ATTEND_OK ? load_numbers(l, m) : status;
+}
+
 static int load(loading *l, bool keep_training)
 {
     const attend_tensor_loading how = { .apart = training_prefix,
@@ -490,7 +579,8 @@ static int load(loading *l, bool keep_training)
     if (status == ATTEND_OK) status = load_config(l);
     if (status == ATTEND_OK) status = attend_params_new(&l->m->params);
     if (status == ATTEND_OK) status = attend_model_build(l->m, load_parameter, l);
-    if (status == ATTEND_OK) status = load_numbers(l);
+    if (status == ATTEND_OK) status = load_numbers(l, l->m);
+    for (int i = 1; status == ATTEND_OK && i < l->members; i++) status = load_member(l, i);
     if (status == ATTEND_OK) status = load_others(l);
     if (status == ATTEND_OK) status = bad_model(l, attend_shortlist_index(l->m));
     if (status == ATTEND_OK) status = check_vocabulary(l, "source.vocabulary", l->m->config.source_vocab);

@@ -146,6 +146,7 @@ static void write_lists(const attend_shortlist *s, const counted *pairs, const c
 int attend_shortlist_attach(const attend_shortlist *s, attend_model *m, int frequent, int per_token)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && m);
+    if (attend_model_member_count(m) > 1) return attend_fail(ATTEND_BAD_USAGE, "an ensemble cannot use a shortlist");
     if (s->source_vocab != m->config.source_vocab || s->target_vocab != m->config.target_vocab || frequent < 0 ||
         per_token < 1)
         return attend_fail(ATTEND_BAD_USAGE,

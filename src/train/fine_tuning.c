@@ -11,8 +11,11 @@
 
 /* ---- the base ---- */
 
-static int check_not_quantised(const attend_model *m, const char *path)
+static int check_trainable(const attend_model *m, const char *path)
 {
+    if (attend_model_member_count(m) > 1)
+        return attend_fail(ATTEND_BAD_USAGE, "%s is an ensemble and cannot be trained: start from one of its members",
+                           path);
     for (int i = 0; i < attend_params_count(m->params); i++)
         if (!attend_params_at(m->params, i)->value)
             return attend_fail(ATTEND_BAD_USAGE, "%s is quantised and cannot be trained: start from the original model",
@@ -50,7 +53,7 @@ int attend_training_open_base(training_run *run, attend_model **base)
 {
     const char *path = run->options.init_from;
     int status = attend_model_load(base, path, NULL);
-    if (status == ATTEND_OK) status = check_not_quantised(*base, path);
+    if (status == ATTEND_OK) status = check_trainable(*base, path);
     if (status == ATTEND_OK) status = same_config(*base, path, &run->options.config);
     if (status == ATTEND_OK && !run->options.new_vocab) {
         status = attend_training_read_tokenizers(run, *base);

@@ -6,7 +6,9 @@
 #include "core/arena.h"
 #include "core/memory.h"
 #include "core/status.h"
+#include "decode/ensemble.h"
 #include "decode/top_tokens.h"
+#include "model/model.h"
 #include "text/pipeline.h"
 #include "text/tokenizer.h"
 #include "text/unknowns.h"
@@ -233,15 +235,16 @@ static bool take_candidates(map_builder *b, const real *log_p, int vocabulary, a
     return true;
 }
 
-/* The cross-attention weights of the last step, which predicts target token i. */
-static void record_weights(const attend_map *map, const attend_decoding *d, int i, float *weights)
+/* The cross-attention weights of the last step, which predicts target token i: the mean over the models. */
+static void record_weights(const attend_map *map, const attend_ensemble *e, int i, float *weights)
 {
     const size_t columns = (size_t)map->source_count, area = (size_t)map->target_count * columns;
-    for (int each = 0; each < map->layers * map->heads; each++) {
-        const real *w = attend_decoding_weights(d, 0, each / map->heads, each % map->heads);
-        float *row = weights + (size_t)each * area + (size_t)i * columns;
-        for (size_t j = 0; j < columns; j++) row[j] = (float)w[j];
-    }
+    for (int each = 0; each < map->layers * map->heads; each++)
+        for (int k = 0; k < e->count; k++) {
+            const real *w = attend_decoding_weights(e->decodings[k], 0, each / map->heads, each % map->heads);
+            float *row = weights + (size_t)each * area + (size_t)i * columns;
+            for (size_t j = 0; j < columns; j++) row[j] = (k ? row[j] : 0) + (float)w[j] / (float)e->count;
+        }
 }
 
 static int non_finite(void)
@@ -251,16 +254,16 @@ static int non_finite(void)
 
 /* Records the prediction of target token i by the last step. Its row is i; in a decoder's map, whose rows begin with
  * "<s>", it is i + 1, and "</s>" has no row. */
-static int record_step(map_builder *b, const attend_decoding *d, int i, map_arrays *a)
+static int record_step(map_builder *b, const attend_ensemble *e, int i, map_arrays *a)
 {
     attend_map *map = &b->owned->map;
     const int row = b->kind == ATTEND_ATTENTION_DECODER ? i + 1 : i,
               vocabulary = attend_model_config(b->m)->target_vocab;
-    const real *log_p = attend_decoding_log_probabilities(d);
+    const real *log_p = attend_ensemble_log_probabilities(e, 0);
     const double p = (double)log_p[b->sides[1].ids.ids[i]];
     if (!isfinite(p) || p > 1) return non_finite();
     map->log_probability += p;
-    if (b->kind == ATTEND_ATTENTION_CROSS && a->weights) record_weights(map, d, i, a->weights);
+    if (b->kind == ATTEND_ATTENTION_CROSS && a->weights) record_weights(map, e, i, a->weights);
     if (row == map->target_count) return ATTEND_OK;
     a->probability[row] = exp(p);
     return take_candidates(b, log_p, vocabulary, a->candidates + (size_t)row * ATTEND_MAP_CANDIDATES) ? ATTEND_OK
@@ -271,15 +274,21 @@ static int decode(map_builder *b, attend_ctx *c, map_arrays *a)
 {
     const attend_ids *source = &b->sides[0].ids, *target = &b->sides[1].ids;
     const int one = 1, parent = 0;
-    attend_decoding *d = NULL;
+    const attend_model *models[ATTEND_MAX_MEMBERS];
+    attend_ctx *contexts[ATTEND_MAX_MEMBERS] = { c };
+    const int count = attend_model_list_members(b->m, models);
+    attend_ensemble e = { 0 };
+    int status = ATTEND_OK;
     a->probability[0] = NAN; /* row 0 is "<s>" in a decoder's map; otherwise record_step overwrites it */
-    int status = attend_decoding_new(&d, c, b->m, 1, source->ids, &source->count);
+    for (int i = 1; status == ATTEND_OK && i < count; i++) status = attend_ctx_new(&contexts[i]);
+    if (status == ATTEND_OK) status = attend_ensemble_new(&e, contexts, models, count, 1, source->ids, &source->count);
     for (int i = 0; status == ATTEND_OK && i < target->count; i++) {
         const int token = i ? target->ids[i - 1] : ATTEND_BEGIN;
-        status = attend_decoding_step(d, &one, &parent, &token);
-        if (status == ATTEND_OK) status = record_step(b, d, i, a);
+        status = attend_ensemble_step(&e, &one, &parent, &token);
+        if (status == ATTEND_OK) status = record_step(b, &e, i, a);
     }
-    attend_decoding_free(d);
+    attend_ensemble_free(&e);
+    for (int i = 1; i < count; i++) attend_ctx_free(contexts[i]);
     return status;
 }
 

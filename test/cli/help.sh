@@ -48,7 +48,7 @@ for architecture in rnn transformer; do
 done
 
 # every number has a default, or says what happens without it
-for verb in train compare translate score evaluate align show convert demo; do
+for verb in train compare tune translate score evaluate align show convert demo; do
     "$attend" $verb --help-all | awk -v verb=$verb 'function end() { if (text ~ /^--[a-z-]+ [NXP] / && text !~ /efault/) print "attend " verb " " text }
         /^  --/ { end(); text = "" } /^ /  { gsub(/^ +/, ""); text = text $0 " "; next } { end(); text = "" }' >without
     [ -s without ] && fail "options without a default: $(cat without)"
@@ -61,7 +61,7 @@ is 'attend help train --all' "$("$attend" train --help-all)" "$("$attend" help t
 is 'attend help' "$("$attend" --help)" "$("$attend" help)"
 expect 2 "unknown verb 'trian'; did you mean 'train'?" help trian
 expect 2 "unexpected argument 'x'" help train x
-for verb in train compare; do
+for verb in train compare tune; do
     count=$("$attend" $verb --help | grep -c '^  --')
     [ "$count" -le 30 ] || fail "$verb --help shows $count options"
     all=$("$attend" $verb --help-all | grep -c '^  --')

@@ -74,6 +74,10 @@ build_static embed_static "$examples/embed.c" attend
 build_with draw "$here/draw.c" attend-view
 build_static draw_static "$here/draw.c" attend-view
 build_with own_score "$examples/own_score.c" attend_double
+
+# a score plug-in, with the installed headers and the installed command
+eval "cc -std=c11 -shared -fPIC '$examples/l2_score.c' $(pkg-config --cflags attend) -o '$directory/l2.so'"
+"$prefix/bin/attend" info "$model" --score-plugin "$directory/l2.so" >/dev/null || fail "the installed command does not load a score plug-in"
 for program in embed embed_static; do
     translates "$directory/$program"
     links "$directory/$program" no

@@ -155,7 +155,7 @@ static void other_format(parts *p)
 }
 static void newer(parts *p)
 {
-    field(p, "format-version")->value = "2";
+    field(p, "format-version")->value = "3";
 }
 static void version_not_a_number(parts *p)
 {
@@ -299,7 +299,7 @@ static void invalid_files_are_refused(void **state)
                   { more_layers, "requires the tensor 'encoder.1.forward.w'" },
                   { larger_vocabulary, "(10000000, 2)" },
                   { contradiction, "input-feeding" },
-                  { unknown_score, "attention 'cosine'" },
+                  { unknown_score, "needs the score function 'cosine', which is not built in" },
                   { missing, "requires the tensor 'output.w', which the file does not have" },
                   { extra, "'decoder.9.w' does not belong to the model" },
                   { other_shape, "'attention.wq' is F32 (1, 4), but the configuration requires F32 (2, 2)" },

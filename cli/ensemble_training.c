@@ -1,0 +1,156 @@
+#include "ensemble_training.h"
+
+#include <attend/status.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char directory_suffix[] = ".members";
+
+/* MODEL with a suffix, and a file in that directory unless it is NULL. */
+static char *path_of(const char *model, const char *suffix, const char *file)
+{
+    const size_t size = strlen(model) + strlen(suffix) + (file ? strlen(file) + 1 : 0) + 1;
+    char *path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s%s%s%s", model, suffix, file ? "/" : "", file ? file : "");
+    else
+        attend_fail(ATTEND_NO_MEMORY, "out of memory for file names");
+    return path;
+}
+
+char *ensemble_member_path(const char *model, int member)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%d", member + 1);
+    return path_of(model, directory_suffix, name);
+}
+
+/* ---- files that exist ---- */
+
+static bool exists(const char *path)
+{
+    return path && access(path, F_OK) == 0;
+}
+
+/* An ensemble of an earlier run is replaced; anything else is not, unless fresh is set, and never another kind of file. */
+static int check_existing(const char *model, bool fresh)
+{
+    char *checkpoint = path_of(model, ".checkpoint", NULL), *first = ensemble_member_path(model, 0);
+    attend_model *m = NULL;
+    int status = checkpoint && first ? ATTEND_OK : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK && exists(model)) {
+        status = attend_model_load(&m, model, NULL);
+        const bool is_ours = status == ATTEND_OK && attend_model_member_count(m) > 1 && exists(first);
+        if (status == ATTEND_OK && !is_ours && !fresh)
+            status = attend_fail(ATTEND_BAD_USAGE,
+                                 "%s exists and is not from this training: choose another model path, or start afresh "
+                                 "to replace it (--fresh)",
+                                 model);
+    }
+    if (status == ATTEND_OK && exists(checkpoint))
+        status =
+            attend_fail(ATTEND_BAD_USAGE,
+                        "%s is the checkpoint of a training without --ensemble: choose another model path, or remove "
+                        "it",
+                        checkpoint);
+    attend_model_free(m);
+    free(checkpoint);
+    free(first);
+    return status;
+}
+
+/* Whether a file of the directory is one that the training of a member writes. */
+static bool is_member_file(const char *name)
+{
+    const char *end = name;
+    while (isdigit((unsigned char)*end)) end++;
+    if (end == name) return false;
+    if (!*end) return true;
+    for (const char *const *suffix = attend_training_suffixes; *suffix; suffix++) {
+        const size_t fixed = strcspn(*suffix, "%");
+        if (strncmp(end, *suffix, fixed) != 0) continue;
+        const char *rest = end + fixed;
+        if ((*suffix)[fixed] == '%')
+            while (isdigit((unsigned char)*rest)) rest++;
+        if (!*rest) return true;
+    }
+    return false;
+}
+
+static int remove_members(const char *model, const char *directory)
+{
+    int status = ATTEND_OK;
+    DIR *names = opendir(directory);
+    for (const struct dirent *e; status == ATTEND_OK && names && (e = readdir(names));) {
+        if (!is_member_file(e->d_name)) continue;
+        char *path = path_of(model, directory_suffix, e->d_name);
+        if (!path)
+            status = ATTEND_NO_MEMORY;
+        else if (unlink(path) != 0 && errno != ENOENT)
+            status = attend_fail(ATTEND_IO, "cannot remove %s: %s", path, attend_errno_text(errno));
+        free(path);
+    }
+    if (names) closedir(names);
+    return status;
+}
+
+/* ---- the directory ---- */
+
+static int lock(const char *directory)
+{
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return attend_fail(ATTEND_IO, "cannot create the directory %s: %s", directory, attend_errno_text(errno));
+    const int opened = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* stays open: it holds the lock */
+    if (opened < 0)
+        return attend_fail(ATTEND_IO, "cannot open the directory %s: %s", directory, attend_errno_text(errno));
+    if (flock(opened, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return ATTEND_OK;
+    close(opened);
+    return attend_fail(ATTEND_BAD_USAGE, "another process is training in %s; wait for it or stop it", directory);
+}
+
+int ensemble_begin(const char *model, bool fresh)
+{
+    char *directory = path_of(model, directory_suffix, NULL);
+    int status = directory ? check_existing(model, fresh) : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK) status = lock(directory);
+    if (status == ATTEND_OK && fresh) status = remove_members(model, directory);
+    free(directory);
+    return status;
+}
+
+/* ---- the ensemble ---- */
+
+static int add(attend_model **all, const char *path)
+{
+    attend_model *m = NULL;
+    int status = attend_model_load(&m, path, NULL);
+    if (status != ATTEND_OK) return status;
+    if (!*all) {
+        *all = m;
+        return ATTEND_OK;
+    }
+    status = attend_model_add_member(*all, m);
+    if (status != ATTEND_OK) attend_model_free(m);
+    return status;
+}
+
+int ensemble_write(const char *model, int count)
+{
+    attend_model *all = NULL;
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < count; i++) {
+        char *path = ensemble_member_path(model, i);
+        status = path ? add(&all, path) : ATTEND_NO_MEMORY;
+        free(path);
+    }
+    if (status == ATTEND_OK) status = attend_model_save(all, model);
+    attend_model_free(all);
+    return status;
+}
