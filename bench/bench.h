@@ -23,7 +23,7 @@ double bench_now(void); /* seconds */
  * are repeated within a round. A function that is NULL gives 0. */
 void bench_measure(const bench *b, int count, const work *works, double *seconds);
 
-/* A line of the table. The goal is a minimum for `ratio`; 0: no goal. */
+/* A line of the table. The goal is a minimum for `ratio`; 0: no goal (see bench_goal). */
 typedef struct result {
     const char *group;
     char name[96];
@@ -44,9 +44,17 @@ void bench_random_tokens(int *tokens, int count, int vocabulary);
 /* Whether --quick was given. */
 bool bench_quick(const bench *b);
 
-/* The ceiling (ceiling.c): GFLOP/s of independent multiply-adds of the kernel table in use, on one thread; the best so
- * far. Each call measures again for a millisecond. */
+/* ---- the machine (machine.c) and its ceilings (ceiling.c) ---- */
+
+bool bench_has(const char *feature); /* a feature of the processor, as /proc/cpuinfo names it: "avx512_vnni" */
+bool bench_has_amx(void);
+/* The goal for this class of machine. */
+double bench_goal(double without_amx, double with_amx);
+void bench_print_machine(void);
+/* GFLOP/s of independent multiply-adds of the kernel table in use, on one thread; the best so far. Each call measures
+ * again for a millisecond. */
 double bench_peak(void);
+void bench_print_ceilings(void); /* of all instruction sets of the processor */
 
 /* ---- PyTorch and CTranslate2, each in a child process (peer.c); NULL: not available ---- */
 typedef struct peer peer;
@@ -57,6 +65,8 @@ double peer_seconds(peer *p, const char *task);
 /* Measures `ours` and PyTorch's `task` alternately, reports both in tokens per second, and returns our best time. */
 double bench_compare_with_peer(bench *b, work ours, const char *task, const char *group, const char *name,
                                double tokens, double goal);
+/* The precision of training (--compute). */
+const char *bench_compute(const bench *b);
 const char *peer_version(const peer *p);
 peer *peer_start(const char *script);
 void peer_stop(peer *p);
