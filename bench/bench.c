@@ -101,7 +101,7 @@ void bench_measure(const bench *b, int count, const work *works, double *seconds
 
 const char *bench_compute(const bench *b)
 {
-    return b->compute;
+    return b ? b->compute : "fp32";
 }
 
 peer *bench_peer(bench *b)
@@ -240,7 +240,8 @@ static int usage(FILE *to)
     fprintf(to, "usage: bench [--json] [--quick] [--no-peers] [--compute PRECISION] [--only GROUP]\n"
                 "  --json      print one JSON object instead of the table\n"
                 "  --quick     run every benchmark once, to check that it works; the times are not meaningful\n"
-                "  --no-peers  do not compare with PyTorch and CTranslate2 (ATTEND_PEER_PYTHON names their Python interpreter)\n"
+                "  --no-peers  do not compare with PyTorch and CTranslate2 (ATTEND_PEER_PYTHON names their Python "
+                "interpreter)\n"
                 "  --compute   precision of the products of training: fp32\n"
                 "  --only      run one group:");
     for (int i = 0; i < GROUPS; i++) fprintf(to, " %s", groups[i].name);

@@ -2,7 +2,7 @@
 tasks from standard input, one on each line, and prints the best time in seconds of a few runs (0: failure). bench/peer.c starts it.
 
 Task:   decode-transformer BATCH BEAM float32|int8      25 source tokens, 25 steps, two threads, with the best of several settings:
-                                                        two threads for one batch, or one for each of two batches; threads pinned
+                                                        two threads for one batch, or one for each of two or four; threads pinned
                                                         or not; the library of its products; weights packed once or not
 
 Libraries and pinning are settings of a process, so that there is a process for each ("worker")."""
@@ -96,13 +96,13 @@ def worker():
         tokens = save_model(directory)
         print(ctranslate2.__version__, flush=True)
         for line in sys.stdin:
-            count, beam, kind, inter, intra = json.loads(line)
+            count, beam, kind, inter, intra, parts = json.loads(line)
             took = 0.0
             try:
                 batch = [[tokens[3 + int(i)] for i in random.integers(0, VOCABULARY - 3, TOKENS)] for _ in range(count)]
                 translator = ctranslate2.Translator(directory, device="cpu", compute_type=kind, inter_threads=inter,
                                                     intra_threads=intra)
-                took = seconds(translator, batch, beam, inter)
+                took = seconds(translator, batch, beam, parts)
             except Exception as error:  # whatever it is, the benchmark goes on without this figure
                 print("%s: %s" % (line.strip(), error), file=sys.stderr)
             print("%.6f" % took, flush=True)
@@ -110,6 +110,7 @@ def worker():
 
 # Settings of a process. Pinned threads of two translations share a core, so that they are pinned only for one translation.
 SETTINGS = [({}, True), ({}, False), ({"CT2_USE_EXPERIMENTAL_PACKED_GEMM": "1"}, False), ({"CT2_USE_MKL": "0"}, False)]
+THREADS = [(1, 2, 1), (2, 1, 2), (2, 1, 4)]  # batches at a time, threads of each, batches
 
 
 def start_workers():
@@ -139,16 +140,16 @@ def main():
     for line in sys.stdin:
         name, count, beam, kind = line.split()
         count, beam = int(count), int(beam)
-        settings = chosen.get(line) or [(w, t) for w in workers for t in ((1, 2), (2, 1)) if t == (1, 2) or (count > 1 and not w[2])]
+        settings = chosen.get(line) or [(w, t) for w in workers for t in THREADS if t == (1, 2, 1) or (count > 1 and not w[2])]
         times = []
-        for worker_of, (inter, intra) in settings:
-            took = ask(worker_of[1], count, beam, kind, inter, intra) if name == "decode-transformer" else 0
+        for worker_of, threads in settings:
+            took = ask(worker_of[1], count, beam, kind, *threads) if name == "decode-transformer" else 0
             if took > 0:
-                times.append((took, worker_of, (inter, intra)))
+                times.append((took, worker_of, threads))
         best = min(times, key=lambda x: x[0]) if times else (0, None, None)
         if times and line not in chosen:
             chosen[line] = [best[1:]]
-            print("ctranslate2: %s best with %s, %d x %d threads" % (line.strip(), best[1][0], *best[2]), file=sys.stderr)
+            print("ctranslate2: %s best with %s, %d x %d threads, %d batches" % (line.strip(), best[1][0], *best[2]), file=sys.stderr)
         print("%.6f" % best[0], flush=True)
 
 
