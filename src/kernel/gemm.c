@@ -87,8 +87,8 @@ void attend_pack(bool transposed, size_t k, size_t n, const real *b, size_t ldb,
 
 /* The sizes of blocks. A block of A stays in the second-level cache while it is multiplied with the panels of a block
  * of B, which stays in the third level. The larger K_BLOCK, the less often C is read and written; the larger N_BLOCK,
- * the less often A is packed. A narrow C does not repay packing A. */
-enum { K_BLOCK = 512, N_BLOCK = 1024, M_BLOCK = 144, MIN_N = 128 };
+ * the less often A is read. */
+enum { K_BLOCK = 512, N_BLOCK = 1024, M_BLOCK = 144 };
 
 static size_t round_up(size_t n, size_t unit)
 {
@@ -141,9 +141,8 @@ void attend_gemm(bool transpose_a, bool transpose_b, packed_start start, size_t 
             const size_t depth = smaller(k - l, k_block);
             const packed_start from = l ? PACKED_ADD : start;
             attend_pack(transpose_b, depth, columns, b + (transpose_b ? j * ldb + l : l * ldb + j), ldb, scratch);
-            if (transpose_a || (m >= MIN_N && n >= MIN_N))
-                row_blocks(transpose_a, from, m, columns, depth, a + (transpose_a ? l * lda : l), lda, scratch, c + j,
-                           ldc, tiles);
+            if (transpose_a)
+                row_blocks(transpose_a, from, m, columns, depth, a + l * lda, lda, scratch, c + j, ldc, tiles);
             else
                 t->packed(from, NULL, m, columns, depth, a + l, lda, 1, scratch, depth * (size_t)t->panel, c + j, ldc);
         }
