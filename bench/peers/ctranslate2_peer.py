@@ -2,7 +2,7 @@
 tasks from standard input, one on each line, and prints the best time in seconds of a few runs (0: failure). bench/peer.c starts it.
 
 Task:   decode-transformer BATCH BEAM float32|int8      25 source tokens, 25 steps, two threads, with the best of several settings:
-                                                        two threads for one batch, or one for each of two or four; threads pinned
+                                                        one or two threads for one batch, or one for each of several; threads pinned
                                                         or not; the library of its products; weights packed once or not
 
 Libraries and pinning are settings of a process, so that there is a process for each ("worker")."""
@@ -110,7 +110,7 @@ def worker():
 
 # Settings of a process. Pinned threads of two translations share a core, so that they are pinned only for one translation.
 SETTINGS = [({}, True), ({}, False), ({"CT2_USE_EXPERIMENTAL_PACKED_GEMM": "1"}, False), ({"CT2_USE_MKL": "0"}, False)]
-THREADS = [(1, 2, 1), (2, 1, 2), (2, 1, 4)]  # batches at a time, threads of each, batches
+THREADS = [(1, 2, 1), (1, 1, 1), (2, 1, 2), (2, 1, 4)]  # batches at a time, threads of each, batches
 
 
 def start_workers():
@@ -123,6 +123,11 @@ def start_workers():
         if version:
             workers.append(("%s%s" % (changes or "defaults", ", pinned" if pinned else ""), child, pinned, version.strip()))
     return workers
+
+
+def allowed(count, pinned, inter, intra, parts):
+    """Whether a setting makes sense: one thread only for one sentence, two translations only if they do not share a core."""
+    return count > 1 and not pinned if inter > 1 else intra > 1 or count == 1
 
 
 def ask(child, *request):
@@ -140,7 +145,7 @@ def main():
     for line in sys.stdin:
         name, count, beam, kind = line.split()
         count, beam = int(count), int(beam)
-        settings = chosen.get(line) or [(w, t) for w in workers for t in THREADS if t == (1, 2, 1) or (count > 1 and not w[2])]
+        settings = chosen.get(line) or [(w, t) for w in workers for t in THREADS if allowed(count, w[2], *t)]
         times = []
         for worker_of, threads in settings:
             took = ask(worker_of[1], count, beam, kind, *threads) if name == "decode-transformer" else 0

@@ -222,6 +222,19 @@ class Decoder:
         return torch.stack(out[::-1])
 
 
+def one_thread(run):
+    """For a single sentence, waiting for the other thread may cost more than it computes."""
+
+    def alone():
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        run()
+        torch.set_num_threads(threads)
+
+    return alone
+
+
 def decode(batch, beam):
     both = [Decoder(int(batch), int(beam), grow) for grow in (False, True)]
-    return [d.greedy if d.beam == 1 else d.search for d in both]
+    runs = [d.greedy if d.beam == 1 else d.search for d in both]
+    return runs + [one_thread(run) for run in runs] if int(batch) == 1 else runs
