@@ -99,11 +99,6 @@ void bench_measure(const bench *b, int count, const work *works, double *seconds
         }
 }
 
-const char *bench_compute(const bench *b)
-{
-    return b ? b->compute : "fp32";
-}
-
 peer *bench_peer(bench *b)
 {
     if (!b->torch_tried && b->peers) b->torch = peer_start(BENCH_PEERS "/torch_peer.py");
@@ -224,15 +219,11 @@ static void print_json(const bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} groups[] = { { "elementary", bench_elementary },
-               { "products", bench_products },
-               { "cells", bench_cells },
-               { "training", bench_training },
-               { "attention", bench_attention },
-               { "models", bench_models },
-               { "transformer", bench_transformer },
-               { "decoding", bench_decoding },
-               { "transformer-decoding", bench_transformer_decoding } };
+} groups[] = { { "elementary", bench_elementary }, { "products", bench_products },
+               { "cells", bench_cells },           { "training", bench_training },
+               { "attention", bench_attention },   { "models", bench_models },
+               { "threads", bench_threads },       { "transformer", bench_transformer },
+               { "decoding", bench_decoding },     { "transformer-decoding", bench_transformer_decoding } };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 static int usage(FILE *to)
@@ -277,7 +268,7 @@ int main(int argc, char **argv)
         else
             return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
     }
-    if (!b.json) bench_print_machine(), bench_print_ceilings();
+    if (!b.json) bench_print_machine(b.compute), bench_print_ceilings();
     for (int i = 0; i < GROUPS; i++)
         if (!b.only || strcmp(b.only, groups[i].name) == 0) groups[i].run(&b);
     if (b.json)

@@ -50,7 +50,7 @@ bool bench_has(const char *feature); /* a feature of the processor, as /proc/cpu
 bool bench_has_amx(void);
 /* The goal for this class of machine. */
 double bench_goal(double without_amx, double with_amx);
-void bench_print_machine(void);
+void bench_print_machine(const char *compute); /* the precision of training */
 /* GFLOP/s of independent multiply-adds of the kernel table in use, on one thread; the best so far. Each call measures
  * again for a millisecond. */
 double bench_peak(void);
@@ -65,8 +65,6 @@ double peer_seconds(peer *p, const char *task);
 /* Measures `ours` and PyTorch's `task` alternately, reports both in tokens per second, and returns our best time. */
 double bench_compare_with_peer(bench *b, work ours, const char *task, const char *group, const char *name,
                                double tokens, double goal);
-/* The precision of training (--compute). */
-const char *bench_compute(const bench *b);
 const char *peer_version(const peer *p);
 peer *peer_start(const char *script);
 void peer_stop(peer *p);
@@ -90,6 +88,7 @@ void bench_cells(bench *b);
 void bench_training(bench *b);
 void bench_attention(bench *b);
 void bench_models(bench *b);
+void bench_threads(bench *b);
 void bench_transformer(bench *b);
 void bench_decoding(bench *b);
 void bench_transformer_decoding(bench *b);

@@ -43,15 +43,17 @@ double bench_goal(double without_amx, double with_amx)
     return bench_has_amx() ? with_amx : without_amx;
 }
 
-void bench_print_machine(void)
+void bench_print_machine(const char *compute)
 {
     /* those that kernels are chosen by */
-    static const char *const features[] = { "avx2",     "fma",      "avx512f", "avx512bw", "avx512_bf16", "avx512_vnni",
-                                            "amx_tile", "amx_bf16", "amx_int8", "asimd",   "asimddp" };
+    static const char *const features[] = { "avx2",        "fma",         "avx512f",  "avx512bw",
+                                            "avx512_bf16", "avx512_vnni", "amx_tile", "amx_bf16",
+                                            "amx_int8",    "asimd",       "asimddp" };
     char model[256];
     processor_field("model name", model, sizeof model);
     printf("machine: %s, %d cores;", *model ? model : "unknown model", attend_processors_read().cores);
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         if (bench_has(features[i])) printf(" %s", features[i]);
-    printf("\nkernels: %s; goals: %s\n", attend_kernel_name(), bench_has_amx() ? "with AMX" : "without AMX (Zen 3/4)");
+    printf("\nkernels: %s; training computes in %s; goals: machines %s AMX\n", attend_kernel_name(), compute,
+           bench_has_amx() ? "with" : "without");
 }

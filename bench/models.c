@@ -55,7 +55,7 @@ static void bench_equal_lengths(bench *b)
     step_batch all = equal_length_batch(BATCH, TOKENS);
     for (int i = 0; i < 3; i++) {
         const attend_config config = config_of(i);
-        stepper t = stepper_new(b, &config, 2, &all, 1);
+        stepper t = stepper_new(&config, &all, 1);
         char task[64];
         snprintf(task, sizeof task, "train %s", models[i].task);
         const double seconds = bench_compare_with_peer(b, (work){ stepper_run, &t }, task, group, models[i].name,
@@ -63,7 +63,6 @@ static void bench_equal_lengths(bench *b)
         if (i == 0)
             report_share_of_ceiling(b, group, models[i].name, rnnsearch_flop(BATCH, TOKENS, TOKENS), seconds, 0.8);
         stepper_free(&t);
-        if (i == 0) report_threads(b, group, models[i].name, &config, &all, 7);
     }
     step_batch_free(&all);
 }
@@ -86,7 +85,7 @@ static void compare_lengths(bench *b, const char *name, const pair_lengths *leng
     char path[] = "/tmp/attend_bench_XXXXXX", task[160];
     if (step_batches_write(path, batches, MAX_BATCHES)) {
         const attend_config config = config_of(0);
-        stepper t = stepper_new(b, &config, 2, batches, MAX_BATCHES);
+        stepper t = stepper_new(&config, batches, MAX_BATCHES);
         snprintf(task, sizeof task, "train %s %s", models[0].task, path);
         bench_compare_with_peer(b, (work){ stepper_run, &t }, task, ragged_group, name, rows, goal);
         stepper_free(&t);
@@ -113,7 +112,7 @@ void bench_print_training_peak(void)
 {
     step_batch all = equal_length_batch(BATCH, TOKENS);
     const attend_config config = config_of(0);
-    stepper t = stepper_new(NULL, &config, 2, &all, 1);
+    stepper t = stepper_new(&config, &all, 1);
     for (int i = 0; i < 3; i++) stepper_run(&t);
     printf("%.1f\n", bench_status_mib("VmHWM"));
     stepper_free(&t);

@@ -1,7 +1,6 @@
 /* training_steps.c: batches of random tokens and training steps on them. */
 #include "training_steps.h"
 
-#include <attend/processors.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,13 +70,17 @@ void stepper_run(void *state)
     }
 }
 
-stepper stepper_new(const bench *b, const attend_config *config, int threads, const step_batch *batches, int count)
+stepper stepper_new(const attend_config *config, const step_batch *batches, int count)
+{
+    return stepper_on_threads(config, batches, count, 2);
+}
+
+stepper stepper_on_threads(const attend_config *config, const step_batch *batches, int count, int threads)
 {
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
     stepper s = { .batches = batches, .count = count };
     bench_require(attend_model_new(&s.m, config, 1));
     bench_require(attend_team_new(&s.team, attend_model_params(s.m), threads));
-    (void)bench_compute(b); /* fp32 is the only one */
     bench_require(attend_optimizer_new(&s.adam, s.team, &options));
     return s;
 }
@@ -87,22 +90,6 @@ void stepper_free(stepper *s)
     attend_optimizer_free(s->adam);
     attend_team_free(s->team);
     attend_model_free(s->m);
-}
-
-void report_threads(bench *b, const char *group, const char *name, const attend_config *config, const step_batch *batch,
-                    double goal_16)
-{
-    for (int threads = 2; threads <= attend_processors_read().cores && threads <= 16; threads *= 8) {
-        stepper one = stepper_new(b, config, 1, batch, 1), many = stepper_new(b, config, threads, batch, 1);
-        double seconds[2];
-        bench_measure(b, 2, (const work[]){ { stepper_run, &one }, { stepper_run, &many } }, seconds);
-        result r = { .group = group, .goal = threads == 2 ? 1.9 : goal_16, .ratio = seconds[0] / seconds[1] };
-        snprintf(r.name, sizeof r.name, "%s, %d threads vs 1", name, threads);
-        snprintf(r.measured, sizeof r.measured, "%.0f tokens/s", batch->rows / seconds[1]);
-        snprintf(r.reference, sizeof r.reference, "%.0f tokens/s on 1 thread", batch->rows / seconds[0]);
-        bench_report(b, &r);
-        stepper_free(&one), stepper_free(&many);
-    }
 }
 
 void report_share_of_ceiling(bench *b, const char *group, const char *name, double flop, double seconds, double goal)

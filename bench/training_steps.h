@@ -1,4 +1,4 @@
-/* training_steps.h: training steps (gradient, norm, clipping, Adam) on two threads, on batches of random tokens. */
+/* training_steps.h: training steps (gradient, norm, clipping, Adam) on batches of random tokens. */
 #ifndef ATTEND_BENCH_TRAINING_STEPS_H
 #define ATTEND_BENCH_TRAINING_STEPS_H
 
@@ -32,15 +32,12 @@ typedef struct stepper {
     int count;
 } stepper;
 
-/* Creates a model with this configuration, trained in the precision of --compute. The caller owns the batches. */
-stepper stepper_new(const bench *b, const attend_config *config, int threads, const step_batch *batches, int count);
+/* Creates a model with this configuration, to be trained on two threads or on `threads`. The caller owns the batches. */
+stepper stepper_new(const attend_config *config, const step_batch *batches, int count);
+stepper stepper_on_threads(const attend_config *config, const step_batch *batches, int count, int threads);
 void stepper_free(stepper *s);
 void stepper_run(void *stepper); /* one step on each batch; for struct work */
 
-/* Reports the speed of a step on 2 threads, and on 16 if there are as many cores, compared with one; goals: those of 2
- * and of 16. */
-void report_threads(bench *b, const char *group, const char *name, const attend_config *config, const step_batch *batch,
-                    double goal_16);
 /* Report FLOP/s relative to twice the peak of one thread, and a missing corpus. */
 void report_share_of_ceiling(bench *b, const char *group, const char *name, double flop, double seconds, double goal);
 void report_missing_data(bench *b, const char *group, const char *name);

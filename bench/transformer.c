@@ -66,7 +66,7 @@ static void compare(bench *b, const char *name, const step_batch *batches, int c
     double rows = 0, products = 0;
     for (int i = 0; i < count; i++) rows += batches[i].rows, products += flop(&batches[i]);
     const attend_config config = config_with(0);
-    stepper t = stepper_new(b, &config, 2, batches, count);
+    stepper t = stepper_new(&config, batches, count);
     const double seconds = bench_compare_with_peer(b, (work){ stepper_run, &t }, task, group, name, rows, goal);
     stepper_free(&t);
     report_share_of_ceiling(b, group, name, products, seconds, 0);
@@ -76,7 +76,7 @@ static void compare(bench *b, const char *name, const step_batch *batches, int c
 static void bench_dropout(bench *b, const step_batch *all)
 {
     const attend_config no_dropout = config_with(0), dropout = config_with(0.1);
-    stepper without = stepper_new(b, &no_dropout, 2, all, 1), with = stepper_new(b, &dropout, 2, all, 1);
+    stepper without = stepper_new(&no_dropout, all, 1), with = stepper_new(&dropout, all, 1);
     double seconds[2];
     bench_measure(b, 2, (const work[]){ { stepper_run, &without }, { stepper_run, &with } }, seconds);
     result r = { .group = group, .ratio = seconds[0] / seconds[1] };
@@ -110,18 +110,6 @@ static void bench_real_lengths(bench *b)
     for (int i = 0; i < count; i++) step_batch_free(&batches[i]);
 }
 
-/* The batch size at which many threads are compared with one. */
-static void bench_large_batch(bench *b)
-{
-    enum { PAIRS = 8000 / LENGTH };
-    pair_lengths lengths[PAIRS];
-    for (int i = 0; i < PAIRS; i++) lengths[i] = (pair_lengths){ LENGTH, LENGTH };
-    step_batch all = step_batch_new(lengths, PAIRS, VOCABULARY, 0, SHARD_TOKENS);
-    const attend_config config = config_with(0);
-    report_threads(b, group, "8000 tokens", &config, &all, 11);
-    step_batch_free(&all);
-}
-
 void bench_transformer(bench *b)
 {
     enum { PAIRS = (TOKENS + LENGTH - 1) / LENGTH };
@@ -129,10 +117,7 @@ void bench_transformer(bench *b)
     for (int i = 0; i < PAIRS; i++) lengths[i] = (pair_lengths){ LENGTH, LENGTH };
     step_batch all = batch_new(lengths, PAIRS);
     compare(b, "25 source and 25 target tokens", &all, 1, "train-transformer", bench_goal(1.35, 1.25));
-    const attend_config config = config_with(0);
-    report_threads(b, group, "25 source and 25 target tokens", &config, &all, 7);
     if (!bench_quick(b)) bench_dropout(b, &all);
     step_batch_free(&all);
-    if (!bench_quick(b)) bench_large_batch(b);
     if (!bench_quick(b)) bench_real_lengths(b);
 }

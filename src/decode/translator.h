@@ -7,6 +7,7 @@
 #include "core/pool.h"
 #include "decode/memory_limit.h"
 #include "text/pipeline.h"
+#include <stdatomic.h>
 #include <attend/translator.h>
 #include <stdint.h>
 
@@ -48,6 +49,7 @@ struct attend_translator {
     int order_count;
     translator_batch *batches;
     int batch_count;
+    atomic_int last_batch; /* of those that are not decoded yet */
 };
 
 /* ---- translator_text.c ---- */
