@@ -27,11 +27,12 @@ enum { SUMS = 12 };
 #define SUM_OF(f, x)                                                                                                   \
     f(x, "0") f(x, "1") f(x, "2") f(x, "3") f(x, "4") f(x, "5") f(x, "6") f(x, "7") f(x, "8") f(x, "9") f(x, "10")     \
         f(x, "11")
-#define ZERO(x, to)         "vpxor %%xmm" to ", %%xmm" to ", %%xmm" to "\n"
-#define INTO(x, to)         x to "\n"
+#define ZERO(x, to) "vpxor %%xmm" to ", %%xmm" to ", %%xmm" to "\n"
+#define INTO(x, to) x to "\n"
 #define LOOP(instruction, vector)                                                                                      \
-    __asm__ volatile(SUM_OF(ZERO, "") ZERO("", "14") ZERO("", "15") "1:\n" SUM_OF(                                     \
-                         INTO, instruction " %%" vector "14, %%" vector "15, %%" vector) "dec %0\njnz 1b\n"            \
+    __asm__ volatile(SUM_OF(ZERO, "") ZERO("", "14")                                                                   \
+                         ZERO("", "15") "1:\n" SUM_OF(INTO, instruction " %%" vector "14, %%" vector                   \
+                                                                        "15, %%" vector) "dec %0\njnz 1b\n"            \
                      : "+r"(n)                                                                                         \
                      :                                                                                                 \
                      : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",  \
@@ -82,8 +83,9 @@ static bool begin_tiles(void)
 }
 
 #define TILE_LOOP(instruction)                                                                                         \
-    __asm__ volatile("1:\n" instruction " %%tmm6, %%tmm4, %%tmm0\n" instruction " %%tmm7, %%tmm4, %%tmm1\n" instruction \
-                     " %%tmm6, %%tmm5, %%tmm2\n" instruction " %%tmm7, %%tmm5, %%tmm3\n"                               \
+    __asm__ volatile("1:\n" instruction " %%tmm6, %%tmm4, %%tmm0\n" instruction                                        \
+                     " %%tmm7, %%tmm4, %%tmm1\n" instruction " %%tmm6, %%tmm5, %%tmm2\n" instruction                   \
+                     " %%tmm7, %%tmm5, %%tmm3\n"                                                                       \
                      "dec %0\njnz 1b\ntilerelease\n"                                                                   \
                      : "+r"(n)                                                                                         \
                      :                                                                                                 \
