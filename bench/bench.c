@@ -1,5 +1,5 @@
 /* bench.c: compares attend with the limits of this machine and, if available, with PyTorch.
- *     bench [--json] [--quick] [--no-peers] [--only GROUP]
+ *     bench [--json] [--quick] [--no-peers] [--compute PRECISION] [--only GROUP]
  * A result below its goal is reported, not an error. ATTEND_PEER_PYTHON names a Python interpreter with PyTorch. */
 #include "bench.h"
 
@@ -20,7 +20,7 @@ static const double MIN_SLICE = 30e-3; /* minimum seconds of a measurement */
 
 struct bench {
     bool json, quick, peers;
-    const char *only;
+    const char *only, *compute;
     peer *torch, *ctranslate2;
     bool torch_tried, ctranslate2_tried;
     result results[MAX_RESULTS];
@@ -169,15 +169,34 @@ void bench_report(bench *b, const result *r)
     if (b->count < MAX_RESULTS) b->results[b->count++] = *r;
     if (b->json) return;
     if (b->count == 1 || strcmp(b->results[b->count - 2].group, r->group) != 0)
-        printf("\n%-58s %-20s %-38s %7s %6s\n", r->group, "measured", "reference", "ratio", "goal");
+        printf("\n%-58s %-20s %-38s %7s %6s\n", r->group, "ours", "peer or ceiling", "ratio", "goal");
     printf("  %-56s %-20s %-38s ", r->name, r->measured, r->reference);
     if (isnan(r->ratio))
         printf("%7s ", "-");
     else
         printf("%7.2f ", r->ratio);
-    if (r->goal > 0) printf("%6.2f %s", r->goal, isnan(r->ratio) ? "" : r->ratio >= r->goal ? "ok" : "BELOW");
+    if (r->goal > 0) printf("%6.2f %s", r->goal, isnan(r->ratio) ? "" : r->ratio >= r->goal ? "met" : "SHORT");
     printf("\n");
     fflush(stdout);
+}
+
+/* The goals that were not met, together. */
+static void print_summary(const bench *b)
+{
+    int met = 0, short_of = 0;
+    for (int i = 0; i < b->count; i++) {
+        const result *r = &b->results[i];
+        if (r->goal <= 0 || isnan(r->ratio)) continue;
+        if (r->ratio >= r->goal)
+            met++;
+        else
+            short_of++;
+    }
+    printf("\n%d goals met, %d short%s\n", met, short_of, short_of ? ":" : "");
+    for (int i = 0; i < b->count; i++) {
+        const result *r = &b->results[i];
+        if (r->goal > 0 && r->ratio < r->goal) printf("  %.2f of %.2f  %s: %s\n", r->ratio, r->goal, r->group, r->name);
+    }
 }
 
 static void print_json(const bench *b)
@@ -209,10 +228,12 @@ enum { GROUPS = sizeof groups / sizeof *groups };
 
 static int usage(FILE *to)
 {
-    fprintf(to, "usage: bench [--json] [--quick] [--no-peers] [--only GROUP]\n"
+    fprintf(to, "usage: bench [--json] [--quick] [--no-peers] [--compute PRECISION] [--only GROUP]\n"
                 "  --json      print one JSON object instead of the table\n"
                 "  --quick     run every benchmark once, to check that it works; the times are not meaningful\n"
-                "  --no-peers  do not compare with PyTorch (ATTEND_PEER_PYTHON names its Python interpreter)\n"
+                "  --no-peers  do not compare with PyTorch and CTranslate2 (ATTEND_PEER_PYTHON names their Python "
+                "interpreter)\n"
+                "  --compute   precision of the products of training: fp32\n"
                 "  --only      run one group:");
     for (int i = 0; i < GROUPS; i++) fprintf(to, " %s", groups[i].name);
     fprintf(to, "\n");
@@ -228,7 +249,7 @@ static bool is_group(const char *name)
 
 int main(int argc, char **argv)
 {
-    static bench b = { .peers = true };
+    static bench b = { .peers = true, .compute = "fp32" };
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             b.json = true;
@@ -240,16 +261,20 @@ int main(int argc, char **argv)
                    0;
         else if (strcmp(argv[i], "--no-peers") == 0)
             b.peers = false;
+        else if (strcmp(argv[i], "--compute") == 0 && i + 1 < argc && strcmp(argv[i + 1], "fp32") == 0)
+            b.compute = argv[++i];
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc && is_group(argv[i + 1]))
             b.only = argv[++i];
         else
             return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
     }
-    if (!b.json)
-        printf("kernels: %s; peak of multiply-adds on one thread: %.1f GFLOP/s\n", attend_kernel_name(), bench_peak());
+    if (!b.json) bench_print_machine(b.compute), bench_print_ceilings();
     for (int i = 0; i < GROUPS; i++)
         if (!b.only || strcmp(b.only, groups[i].name) == 0) groups[i].run(&b);
-    if (b.json) print_json(&b);
+    if (b.json)
+        print_json(&b);
+    else
+        print_summary(&b);
     peer_stop(b.torch);
     peer_stop(b.ctranslate2);
     return 0;

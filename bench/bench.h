@@ -23,7 +23,7 @@ double bench_now(void); /* seconds */
  * are repeated within a round. A function that is NULL gives 0. */
 void bench_measure(const bench *b, int count, const work *works, double *seconds);
 
-/* A line of the table. The goal is a minimum for `ratio`; 0: no goal. */
+/* A line of the table. The goal is a minimum for `ratio`; 0: no goal (see bench_goal). */
 typedef struct result {
     const char *group;
     char name[96];
@@ -44,9 +44,17 @@ void bench_random_tokens(int *tokens, int count, int vocabulary);
 /* Whether --quick was given. */
 bool bench_quick(const bench *b);
 
-/* The ceiling (ceiling.c): GFLOP/s of independent multiply-adds of the kernel table in use, on one thread; the best so
- * far. Each call measures again for a millisecond. */
+/* ---- the machine (machine.c) and its ceilings (ceiling.c) ---- */
+
+bool bench_has(const char *feature); /* a feature of the processor, as /proc/cpuinfo names it: "avx512_vnni" */
+bool bench_has_amx(void);
+/* The goal for this class of machine. */
+double bench_goal(double without_amx, double with_amx);
+void bench_print_machine(const char *compute); /* the precision of training */
+/* GFLOP/s of independent multiply-adds of the kernel table in use, on one thread; the best so far. Each call measures
+ * again for a millisecond. */
 double bench_peak(void);
+void bench_print_ceilings(void); /* of all instruction sets of the processor */
 
 /* ---- PyTorch and CTranslate2, each in a child process (peer.c); NULL: not available ---- */
 typedef struct peer peer;

@@ -27,14 +27,14 @@ static step_batch batch_new(const pair_lengths *lengths, int max_count)
     return step_batch_new(lengths, count, VOCABULARY, 0, SHARD_TOKENS);
 }
 
-static stepper stepper_with(double dropout, const step_batch *batches, int count)
+static attend_config config_with(double dropout)
 {
     attend_config config = ATTEND_CONFIG_INIT;
     config.architecture = ATTEND_ARCHITECTURE_TRANSFORMER;
     config.hidden = WIDTH, config.heads = 4, config.feed_forward_width = INNER, config.layers = LAYERS;
     config.dropout = config.attention_dropout = dropout;
     config.source_vocab = config.target_vocab = VOCABULARY;
-    return stepper_new(&config, batches, count);
+    return config;
 }
 
 /* Attention weights of one head and layer: encoder self, decoder self and cross attention. */
@@ -65,7 +65,8 @@ static void compare(bench *b, const char *name, const step_batch *batches, int c
 {
     double rows = 0, products = 0;
     for (int i = 0; i < count; i++) rows += batches[i].rows, products += flop(&batches[i]);
-    stepper t = stepper_with(0, batches, count);
+    const attend_config config = config_with(0);
+    stepper t = stepper_new(&config, batches, count);
     const double seconds = bench_compare_with_peer(b, (work){ stepper_run, &t }, task, group, name, rows, goal);
     stepper_free(&t);
     report_share_of_ceiling(b, group, name, products, seconds, 0);
@@ -74,7 +75,8 @@ static void compare(bench *b, const char *name, const step_batch *batches, int c
 /* The cost of dropout 0.1 in all layers. */
 static void bench_dropout(bench *b, const step_batch *all)
 {
-    stepper without = stepper_with(0, all, 1), with = stepper_with(0.1, all, 1);
+    const attend_config no_dropout = config_with(0), dropout = config_with(0.1);
+    stepper without = stepper_new(&no_dropout, all, 1), with = stepper_new(&dropout, all, 1);
     double seconds[2];
     bench_measure(b, 2, (const work[]){ { stepper_run, &without }, { stepper_run, &with } }, seconds);
     result r = { .group = group, .ratio = seconds[0] / seconds[1] };
@@ -102,7 +104,7 @@ static void bench_real_lengths(bench *b)
         batches[count] = batch_new(lengths + at, POOL - at);
     if (step_batches_write(path, batches, count)) {
         snprintf(task, sizeof task, "train-transformer %s", path);
-        compare(b, name, batches, count, task, 1.5);
+        compare(b, name, batches, count, task, bench_goal(1.8, 1.7));
         unlink(path);
     }
     for (int i = 0; i < count; i++) step_batch_free(&batches[i]);
@@ -114,7 +116,7 @@ void bench_transformer(bench *b)
     pair_lengths lengths[PAIRS];
     for (int i = 0; i < PAIRS; i++) lengths[i] = (pair_lengths){ LENGTH, LENGTH };
     step_batch all = batch_new(lengths, PAIRS);
-    compare(b, "25 source and 25 target tokens", &all, 1, "train-transformer", 1.5);
+    compare(b, "25 source and 25 target tokens", &all, 1, "train-transformer", bench_goal(1.35, 1.25));
     if (!bench_quick(b)) bench_dropout(b, &all);
     step_batch_free(&all);
     if (!bench_quick(b)) bench_real_lengths(b);

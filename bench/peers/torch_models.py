@@ -3,6 +3,7 @@ step (embeddings, encoder, the gates' input from the tokens, readout and output)
 
     train NAME            a training step: forward, backward, clipping, Adam; 64 pairs of 25 source and 25 target tokens, vocabulary 10,000
     train NAME FILE       the same on real lengths: each line of FILE is a batch, "source:target source:target ..."
+    train NAME FILE|- bf16                 the same with autocast to bfloat16
     python torch_models.py NAME      peak memory of a process that runs a few steps, in MiB"""
 import sys
 
@@ -120,10 +121,10 @@ class Batch:
         self.hidden = torch.arange(self.source.shape[0])[None, :] >= self.lengths[:, None] if ragged else None
 
 
-def train(name, file=None):
+def train(name, file=None, precision="float32"):
     model = MODELS[name]()
-    adam = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=True)
-    if file:
+    adam = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    if file and file != "-":
         with open(file) as lines:
             batches = [Batch([tuple(map(int, pair.split(":"))) for pair in line.split()]) for line in lines]
     else:
@@ -133,15 +134,17 @@ def train(name, file=None):
         def run():
             for batch in batches:
                 adam.zero_grad(set_to_none=True)
-                logits = model(batch.source, batch.lengths, batch.target, packed, batch.hidden)
-                F.cross_entropy(logits.reshape(-1, VOCABULARY), batch.labels.reshape(-1), ignore_index=-1).backward()
+                with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+                    logits = model(batch.source, batch.lengths, batch.target, packed, batch.hidden)
+                    loss = F.cross_entropy(logits.reshape(-1, VOCABULARY), batch.labels.reshape(-1), ignore_index=-1)
+                loss.backward()
                 nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 adam.step()
 
         return run
 
     # without packing, the encoder also reads the padding: a slightly different model, but maybe faster; the faster is used
-    return [runner(True), runner(False)] if file else [runner(False)]
+    return [runner(True), runner(False)] if file and file != "-" else [runner(False)]
 
 
 def peak(name):

@@ -5,9 +5,9 @@ Tasks:  gru | lstm
         additive B Tq Tk D projected|unprojected
                                            forward and backward, with or without projections; the best of four forms
         dot T full|causal forward|both     scaled_dot_product_attention, B 8, H 8, d 64
-        train NAME [FILE]                  see torch_models.py; with FILE, the total time of its batches
+        train NAME [FILE|-] [bf16]         see torch_models.py; with FILE, the total time of its batches
         decode BATCH BEAM                  see torch_decoding.py
-        train-transformer [FILE]           see torch_transformer.py
+        train-transformer [FILE|-] [bf16]  see torch_transformer.py
         decode-transformer BATCH BEAM      see torch_transformer.py
         memory NAME                        peak memory of a training step in a separate process, in MiB instead of seconds"""
 import gc

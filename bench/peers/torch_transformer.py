@@ -3,6 +3,7 @@
     train-transformer [FILE]          a training step: forward, backward, clipping, Adam (fused). Each line of FILE is a batch,
                                       "source:target source:target ..."; without FILE, 164 pairs of 25 source and 25 target
                                       tokens. In two forms; the faster is used.
+    train-transformer FILE|- bf16     the same with autocast to bfloat16
     decode-transformer BATCH BEAM     25 source tokens and exactly 25 steps with a key/value cache; BEAM 1: greedy search"""
 import math
 import warnings
@@ -117,8 +118,8 @@ class Batch:
             self.hidden = None
 
 
-def train(file=None):
-    if file:
+def train(file=None, precision="float32"):
+    if file and file != "-":
         with open(file) as lines:
             batches = [Batch([tuple(map(int, pair.split(":"))) for pair in line.split()]) for line in lines]
     else:
@@ -131,7 +132,9 @@ def train(file=None):
         def run():
             for batch in batches:
                 adam.zero_grad(set_to_none=True)
-                F.cross_entropy(model(batch), batch.labels).backward()
+                with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+                    loss = F.cross_entropy(model(batch), batch.labels)
+                loss.backward()
                 nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 adam.step()
 
@@ -219,6 +222,19 @@ class Decoder:
         return torch.stack(out[::-1])
 
 
+def one_thread(run):
+    """For a single sentence, waiting for the other thread may cost more than it computes."""
+
+    def alone():
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        run()
+        torch.set_num_threads(threads)
+
+    return alone
+
+
 def decode(batch, beam):
     both = [Decoder(int(batch), int(beam), grow) for grow in (False, True)]
-    return [d.greedy if d.beam == 1 else d.search for d in both]
+    runs = [d.greedy if d.beam == 1 else d.search for d in both]
+    return runs + [one_thread(run) for run in runs] if int(batch) == 1 else runs

@@ -55,6 +55,7 @@ static void copy_panel(size_t columns, size_t k, const real *x, size_t ldx, real
 {
     for (size_t i = 0; i < k; i++, x += ldx, to += width) {
         size_t j = 0;
+        for (; j + 16 <= columns; j += 16) memcpy(to + j, x + j, 4 * sizeof(real4));
         for (; j + 4 <= columns; j += 4) memcpy(to + j, x + j, sizeof(real4));
         for (; j < columns; j++) to[j] = x[j];
     }
@@ -85,12 +86,20 @@ void attend_pack(bool transposed, size_t k, size_t n, const real *b, size_t ldb,
 /* ---- two arbitrary matrices ---- */
 
 /* The sizes of blocks. A block of A stays in the second-level cache while it is multiplied with the panels of a block
- * of B, which stays in the second or third level. The larger K_BLOCK, the less often C is read and written. */
-enum { K_BLOCK = 384, N_BLOCK = 768, M_BLOCK = 96 };
+ * of B, which stays in the third level. The larger K_BLOCK, the less often C is read and written; the larger N_BLOCK,
+ * the less often A is read. */
+enum { K_BLOCK = 512, N_BLOCK = 1024, M_BLOCK = 144 };
 
 static size_t round_up(size_t n, size_t unit)
 {
     return (n + unit - 1) / unit * unit;
+}
+
+/* Divides n into blocks of about equal size, multiples of `unit` and at most `largest`, which is one too. */
+static size_t equal_blocks(size_t n, size_t largest, size_t unit)
+{
+    const size_t blocks = (n + largest - 1) / largest;
+    return blocks ? round_up((n + blocks - 1) / blocks, unit) : largest;
 }
 
 /* The size, in numbers, of a packed block of B. */
@@ -111,8 +120,9 @@ static void row_blocks(bool transpose_a, packed_start start, size_t m, size_t n,
                        const real *b, real *c, size_t ldc, real *tiles)
 {
     const attend_kernel_table *t = attend_kernel();
-    for (size_t i = 0; i < m; i += M_BLOCK) {
-        const size_t rows = smaller(m - i, M_BLOCK);
+    const size_t block = equal_blocks(m, M_BLOCK, (size_t)t->tile_rows);
+    for (size_t i = 0; i < m; i += block) {
+        const size_t rows = smaller(m - i, block);
         pack_panels(!transpose_a, (size_t)t->tile_rows, k, rows, a + (transpose_a ? i : i * lda), lda, tiles);
         t->packed_tiles(start, rows, n, k, tiles, b, c + i * ldc, ldc);
     }
@@ -124,10 +134,11 @@ void attend_gemm(bool transpose_a, bool transpose_b, packed_start start, size_t 
     if (m == 0 || n == 0) return;
     const attend_kernel_table *t = attend_kernel();
     real *tiles = scratch + block_of_b(n, k);
+    const size_t k_block = equal_blocks(k, K_BLOCK, 16);
     for (size_t j = 0; j < n; j += N_BLOCK) {
         const size_t columns = smaller(n - j, N_BLOCK);
-        for (size_t l = 0; l < k || l == 0; l += K_BLOCK) { /* runs once if k is 0, to set C */
-            const size_t depth = smaller(k - l, K_BLOCK);
+        for (size_t l = 0; l < k || l == 0; l += k_block) { /* runs once if k is 0, to set C */
+            const size_t depth = smaller(k - l, k_block);
             const packed_start from = l ? PACKED_ADD : start;
             attend_pack(transpose_b, depth, columns, b + (transpose_b ? j * ldb + l : l * ldb + j), ldb, scratch);
             if (transpose_a)

@@ -17,9 +17,11 @@
 
 enum {
     PANEL = 2 * VLANES,
-    MAX_PANELS = 6,      /* in a tile */
-    ROWS = VPACKED_ROWS, /* of a tile */
-    A_BLOCK = 1 << 17,   /* numbers of A that stay in the second-level cache */
+    MAX_PANELS = 6,              /* in a tile */
+    ROWS = VPACKED_ROWS,         /* of a tile */
+    A_BLOCK = 1 << 17,           /* numbers of A that stay in the second-level cache */
+    LINE = 64,                   /* bytes of a cache line */
+    STEP_BYTES = VGROUP * PANEL, /* of a panel, per step of k */
 };
 
 static int32_t sum_lanes(vi a)
@@ -69,26 +71,35 @@ real VINT8(quantize)(size_t n, const real *x, int limit, void *q, int32_t *sum)
 
 typedef struct int8_tile {
     const int8_product *p;
-    size_t row, column; /* the tile's first */
-    const int8_t *b;    /* its first panel */
+    size_t row, column;  /* the tile's first */
+    const int8_t *b;     /* its first panel */
+    const char *ahead;   /* weights to prefetch into the second-level cache */
+    size_t ahead_step;   /* bytes to prefetch per step of k */
+    const float *next_c; /* the next tile of C, of as many rows, to prefetch */
 } int8_tile;
 
-/* One vector of columns of one row. */
-INLINE void finish(const int8_product *p, size_t row, size_t column, vi sum)
+INLINE vf load_columns(const float *p, size_t left)
 {
-    float *to = p->c + row * p->ldc + column;
-    const float *bias = p->bias + (p->bias ? column : 0), *b_scales = p->b_scales + column;
-    const size_t left = p->n > column ? p->n - column : 0;
-    const vf scale = vf_set1(p->a_scales[row]);
-    if (VUNSIGNED) sum = vi_add(sum, vi_set1((int32_t)(0u - 128u * (uint32_t)p->a_sums[row])));
-    if (left >= VLANES) {
-        const vf start = p->start == PACKED_ADD ? vf_load(to) : p->start == PACKED_BIAS ? vf_load(bias) : vf_zero();
-        vf_store(to, vf_add(start, vf_mul(vf_from_int(sum), vf_mul(scale, vf_load(b_scales)))));
-    } else if (left > 0) {
-        const vf start = p->start == PACKED_ADD    ? vf_load_first(to, left)
-                         : p->start == PACKED_BIAS ? vf_load_first(bias, left)
-                                                   : vf_zero();
-        vf_store_first(to, vf_add(start, vf_mul(vf_from_int(sum), vf_mul(scale, vf_load_first(b_scales, left)))), left);
+    return left >= VLANES ? vf_load(p) : left > 0 ? vf_load_first(p, left) : vf_zero();
+}
+
+/* One vector of columns of all rows. `full`: no column is outside of C. */
+INLINE void finish(const int rows, const bool full, const int8_tile *t, const int v, vi sum[][2 * MAX_PANELS])
+{
+    const int8_product *p = t->p;
+    const size_t column = t->column + (size_t)v * VLANES, left = full ? VLANES : p->n > column ? p->n - column : 0;
+    const vf b_scale = load_columns(p->b_scales + column, left);
+    const vf bias = p->start == PACKED_BIAS ? load_columns(p->bias + column, left) : vf_zero();
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        float *to = p->c + (t->row + (size_t)r) * p->ldc + column;
+        const vf start = p->start == PACKED_ADD ? load_columns(to, left) : bias;
+        const vf scale = vf_mul(vf_set1(p->a_scales[t->row + (size_t)r]), b_scale);
+        const vf result = vf_add(start, vf_mul(vf_from_int(sum[r][v]), scale));
+        if (left >= VLANES)
+            vf_store(to, result);
+        else if (left > 0)
+            vf_store_first(to, result, left);
     }
 }
 
@@ -96,16 +107,27 @@ INLINE void tile(const int rows, const int panels, const int8_tile *t)
 {
     const int8_product *p = t->p;
     enum { HALF = VLANES * VGROUP }; /* bytes of a vector of weights */
-    const size_t k = p->k, panel_stride = k * PANEL;
+    const size_t k = p->k, panel_stride = k * PANEL, ahead_step = t->ahead_step;
     const vq *a = (const vq *)p->a + t->row * k;
     const int8_t *b = t->b;
+    const char *ahead = t->ahead;
     vi sum[ROWS][2 * MAX_PANELS];
-    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] = vi_zero();
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        /* without the 128 that are added to each weight */
+        const vi start =
+            VUNSIGNED ? vi_set1((int32_t)(0u - 128u * (uint32_t)p->a_sums[t->row + (size_t)r])) : vi_zero();
+        UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] = start;
+    }
+    if (panels == 1)
+        UNROLL for (int r = 0; r < rows; r++) UNROLL for (size_t v = 0; v < PANEL; v += LINE / sizeof(float))
+            __builtin_prefetch(t->next_c + (size_t)r * p->ldc + v, 0, 2);
     STEPS for (size_t l = 0; l < k; l += VGROUP, b += VGROUP * PANEL)
     {
-        vi group[ROWS];
-        if (panels > 1) UNROLL for (int r = 0; r < rows; r++) group[r] = vi_load_group(a + (size_t)r * k + l);
         if (panels == 1) {
+            __builtin_prefetch(ahead, 0, 2);
+            if (ahead_step > LINE) __builtin_prefetch(ahead + LINE, 0, 2);
+            ahead += ahead_step;
             const vi weights[2] = { vi_load_weights(b), vi_load_weights(b + HALF) };
             UNROLL for (int r = 0; r < rows; r++)
             {
@@ -114,6 +136,8 @@ INLINE void tile(const int rows, const int panels, const int8_tile *t)
                 sum[r][1] = vi_dot(sum[r][1], x, weights[1]);
             }
         } else {
+            vi group[ROWS];
+            UNROLL for (int r = 0; r < rows; r++) group[r] = vi_load_group(a + (size_t)r * k + l);
             UNROLL for (int v = 0; v < 2 * panels; v++)
             {
                 const vi w = vi_load_weights(b + (size_t)(v / 2) * panel_stride + (size_t)(v % 2) * HALF);
@@ -121,8 +145,10 @@ INLINE void tile(const int rows, const int panels, const int8_tile *t)
             }
         }
     }
-    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++)
-        finish(p, t->row + (size_t)r, t->column + (size_t)v * VLANES, sum[r][v]);
+    if (p->n >= t->column + (size_t)panels * PANEL)
+        UNROLL for (int v = 0; v < 2 * panels; v++) finish(rows, true, t, v, sum);
+    else
+        UNROLL for (int v = 0; v < 2 * panels; v++) finish(rows, false, t, v, sum);
 }
 
 INLINE int panels_for(size_t rows)
@@ -154,16 +180,23 @@ static void tile_of(size_t rows, bool all_panels, const int8_tile *t)
 }
 
 /* A block of rows of C. The block of A stays in the second-level cache, and each panel in the first-level cache while
- * all rows use it. */
+ * all rows use it. Meanwhile the next panel is prefetched, a line or two per step. */
 static void row_block(const int8_product *p, size_t first, size_t rows)
 {
     size_t step = (size_t)panels_for(rows);
     for (size_t j = 0; j < p->n; j += step * PANEL) {
         if (p->n - j < step * PANEL) step = 1;
+        const bool more = p->n - j > PANEL;
         int8_tile t = { .p = p, .column = j, .b = (const int8_t *)p->b + j * p->k };
+        const char *next = (const char *)p->b + (more ? (j + PANEL) * p->k : 0), *const end = next + p->k * PANEL;
         for (size_t i = 0, height; i < rows; i += height) {
             height = next_rows(rows - i, VPACKED_ROWS);
             t.row = first + i;
+            t.ahead = next;
+            t.ahead_step = next >= end ? 0 : height == rows || STEP_BYTES < LINE ? STEP_BYTES : LINE;
+            next += t.ahead_step * (p->k / VGROUP);
+            const float *c = p->c + (first + i) * p->ldc + j;
+            t.next_c = i + height < rows ? c + height * p->ldc : more ? p->c + first * p->ldc + j + PANEL : c;
             tile_of(height, step > 1 && step == (size_t)panels_for(height), &t);
         }
     }

@@ -19,7 +19,7 @@
 enum {
     PANEL = 2 * VLANES,
     MAX_PANELS = 6,  /* in a tile */
-    K_BLOCK = 384,   /* rows of a panel that stay in the first-level cache */
+    K_BLOCK = 512,   /* rows of a panel that stay in the first- or second-level cache */
     A_BLOCK = 80000, /* numbers of A that stay in the second-level cache */
     MIN_ROWS = 48,   /* minimum number of rows of a block of A */
     LINE = 64,       /* bytes of a cache line */
@@ -36,8 +36,9 @@ typedef struct product {
     size_t a_tile;        /* from one tile of rows to the next if A is packed in tiles, else 0 */
     const void *b;        /* panel, at the first k of this block: floats, or bfloat16 */
     size_t panel_stride;
-    const char *ahead; /* weights to prefetch into the second-level cache */
-    size_t ahead_step; /* bytes to prefetch per step of k */
+    const char *ahead;   /* weights to prefetch into the second-level cache */
+    size_t ahead_step;   /* bytes to prefetch per step of k */
+    const float *next_c; /* the next tile of C, of as many rows, to prefetch */
     float *c;
     size_t ldc;
     size_t columns; /* of C from the tile's first column on; fewer than a panel only in the last panel */
@@ -118,6 +119,9 @@ INLINE void tile_with(const int rows, const int panels, const bool half, const b
     const void *b = t->b;
     const size_t a_row = t->a_row, a_step = t->a_step, k = t->k, ahead_step = t->ahead_step;
     const char *ahead = t->ahead;
+    if (panels == 1)
+        UNROLL for (int r = 0; r < rows; r++) UNROLL for (size_t v = 0; v < PANEL; v += LINE / sizeof(float))
+            __builtin_prefetch(t->next_c + (size_t)r * t->ldc + v, 0, 2);
     STEPS for (size_t i = 0; i < k; i++, a += a_step, b = weights_at(half, b, PANEL))
     {
         if (panels > 1) {
@@ -207,7 +211,9 @@ INLINE size_t tile_height(const product *t, size_t left, size_t max_rows)
 INLINE void row_block(const bool half, product t, size_t rows, size_t n)
 {
     const product begin = t;
-    const size_t max_rows = max_tile_rows(&t), k_block = rows <= VPACKED_ROWS || t.a_tile ? begin.k : K_BLOCK;
+    const size_t max_rows = max_tile_rows(&t), k_blocks = (begin.k + K_BLOCK - 1) / K_BLOCK;
+    const size_t k_block =
+        rows <= VPACKED_ROWS || t.a_tile || k_blocks < 2 ? begin.k : (begin.k + k_blocks - 1) / k_blocks;
     size_t step = (size_t)panels_for(rows);
     for (size_t j = 0; j < n; j += step * PANEL) {
         if (n - j < step * PANEL) step = 1;
@@ -226,6 +232,7 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
                 next += t.ahead_step * t.k;
                 t.a = begin.a + l * begin.a_step + (begin.a_tile ? i / VPACKED_ROWS * begin.a_tile : i * begin.a_row);
                 t.c = begin.c + i * begin.ldc + j;
+                t.next_c = i + height < rows ? t.c + height * begin.ldc : t.columns > PANEL ? begin.c + j + PANEL : t.c;
                 tile_of(half, height, step == (size_t)panels_for(height), &t);
             }
             t.start = PACKED_ADD;

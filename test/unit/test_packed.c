@@ -299,7 +299,8 @@ static void check_gemm(bool ta, bool tb, packed_start start, size_t m, size_t n,
 
 static void check_all_gemm(void)
 {
-    static const size_t large[][3] = { { 200, 40, 900 }, { 97, 800, 30 }, { 13, 1600, 5 }, { 100, 33, 385 } };
+    static const size_t large[][3] = { { 200, 40, 900 }, { 97, 800, 30 },   { 13, 1600, 5 },
+                                       { 100, 33, 385 }, { 150, 130, 520 }, { 131, 1030, 3 } };
     for (int form = 0; form < 8; form++) {
         const packed_start start = form & 4 ? PACKED_ADD : PACKED_ZERO;
         for (size_t m = 0; m <= 27; m += m < 8 ? 1 : 5)
