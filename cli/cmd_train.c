@@ -138,10 +138,9 @@ static int run_training(settings *s, const parsed *p)
  * checkpoint that cannot be read is reported when training resumes. */
 static void resume_held_out(settings *s)
 {
-    char *checkpoint = train_settings_checkpoint(&s->t, s->model);
     held_out h = { 0 };
-    if (checkpoint && attend_checkpoint_held_out(checkpoint, &h.fraction, &h.max_pairs) == ATTEND_OK) s->t.held_out = h;
-    free(checkpoint);
+    if (s->t.checkpoint && attend_checkpoint_held_out(s->t.checkpoint, &h.fraction, &h.max_pairs) == ATTEND_OK)
+        s->t.held_out = h;
 }
 
 /* Checks the combination of options; 0, or an exit code after a message. */
@@ -150,6 +149,7 @@ static int check(settings *s, const parsed *p)
     if (p->positional_count > 0) return usage_error(&verb_train, "unexpected argument '%s'", p->positional[0]);
     if (s->t.train.name_count == 0) return usage_error(&verb_train, "--train PAIRS is required");
     if (!s->model) return usage_error(&verb_train, "--model FILE is required");
+    s->t.checkpoint = train_settings_checkpoint(&s->t, s->model);
     int status = fine_tuning_prepare(&verb_train, &s->fine, s->model, &s->t, p); /* may set the task */
     if (status == 0) status = data_files_resolve(&verb_train, "train", &s->t.train, s->t.config.task);
     if (status == 0) status = data_files_resolve_valid(&verb_train, p, &s->t.valid, s->t.config.task, &s->t.held_out);
@@ -168,6 +168,7 @@ static int run(int argc, char **argv)
         status = check(&s, &p);
         if (status == 0) status = run_training(&s, &p);
     }
+    free(s.t.checkpoint);
     options_free(&verb_train, &s, &p);
     return status;
 }
