@@ -51,7 +51,8 @@ static const option table[] = {
     { "accumulate", "N", "number of batches per update", OPTION_INTEGER, AT(accumulate), 1, 1e4, NULL },
     { "batch-tokens", "N", "maximum number of tokens per batch", OPTION_INTEGER, AT(batch_tokens), 1, 1e8, NULL },
     { "epochs", "N",
-      "maximum number of passes over the data (default: unlimited with validation, else depends on the amount of data)",
+      "maximum number of passes over the data (default: with validation unlimited, except for few pairs of words; else "
+      "depends on the amount of data)",
       OPTION_INTEGER, AT(epochs), 1, 1e9, NULL },
     { "updates", "N", "maximum number of updates (default: unlimited)", OPTION_INTEGER, AT(updates), 1, 1e15, NULL },
     { "patience", "N", "stop after N validations without improvement; 0: never", OPTION_INTEGER, AT(patience), 0, 1e9,

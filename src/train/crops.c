@@ -20,7 +20,7 @@ typedef struct cut {
 } cut;
 
 struct attend_crops {
-    double probability;
+    double probability, epochs;
     uint64_t seed, pairs;
     uint64_t *first; /* (pairs + 1) the first cut of each pair */
     cut *cuts;       /* the beginning of the pair is not listed */
@@ -252,12 +252,25 @@ void attend_crops_free(attend_crops *c)
     attend_memory_free(c);
 }
 
+void attend_crops_set_epochs(attend_crops *c, double epochs)
+{
+    c->epochs = epochs;
+}
+
+/* The probability in an epoch. */
+static double probability_in(const attend_crops *c, uint64_t epoch)
+{
+    if (c->epochs <= 0) return c->probability;
+    const double left = 1 - (double)epoch / c->epochs;
+    return left > 0 ? left * c->probability : 0;
+}
+
 void attend_crops_at(const attend_crops *c, uint64_t epoch, uint64_t pair, int *source, int *target)
 {
     const attend_rng r = { c->seed, epoch, USE_CROPS };
     const uint64_t count = c->first[pair + 1] - c->first[pair];
     *source = *target = 0;
-    if (count == 0 || attend_rng_uniform(&r, 2 * pair) >= c->probability) return;
+    if (count == 0 || attend_rng_uniform(&r, 2 * pair) >= probability_in(c, epoch)) return;
     const uint64_t at = (uint64_t)(attend_rng_uniform(&r, 2 * pair + 1) * (double)count);
     const cut chosen = c->cuts[c->first[pair] + (at < count ? at : count - 1)];
     *source = chosen.source, *target = chosen.target;

@@ -21,6 +21,10 @@ enum { ATTEND_MAX_CROPPED = 40 };
 int attend_crops_new(attend_crops **out, const attend_corpus *corpus, double probability, uint64_t seed);
 void attend_crops_free(attend_crops *c);
 
+/* The probability falls linearly to 0 over this many epochs, so that training ends with whole words: the sound of a letter
+ * may depend on being the first of a word. 0, the default: it does not fall. */
+void attend_crops_set_epochs(attend_crops *c, double epochs);
+
 /* Sets the numbers of source and target tokens that are left out at the beginning of a pair in an epoch; 0 and 0: the
  * whole pair is used. */
 void attend_crops_at(const attend_crops *c, uint64_t epoch, uint64_t pair, int *source, int *target);

@@ -116,7 +116,7 @@ static void set_few_words(attend_training_sizes *s)
     enum { MIN_BATCH = 100, MIN_UPDATES = 2000, MAX_EPOCHS = 500 }; /* attention needs some updates to be learned */
     s->batch_tokens = (int)round_within(s->data_tokens / 200, MIN_BATCH, 4000);
     const double tokens = (double)s->data_tokens + 1;
-    const double epochs = fmin(fmax(4800 / sqrt(tokens), MIN_UPDATES * s->batch_tokens / tokens), MAX_EPOCHS);
+    const double epochs = fmin(fmax(600 / sqrt(sqrt(tokens)), MIN_UPDATES * s->batch_tokens / tokens), MAX_EPOCHS);
     s->cosine_epochs = (uint64_t)epochs;
     s->average = 0.999, s->crop = 0.5;
 }

@@ -34,6 +34,13 @@ old='--schedule plateau --average 0 --crop 0 --batch-tokens 200 --dropout 0.2 --
 }
 case $printed in *'schedule plateau, average 0, crop 0'*) ;; *) fail "the plan of a resumed training: $printed" ;; esac
 same 'a resumed training, and one run' once twice
+# shellcheck disable=SC2086 # several options
+{
+    verb=compare
+    expect 0 'dot' $small --valid others.tsv --vary attention=dot --output compared $old --updates 20
+    expect 0 'dot' $small --valid others.tsv --vary attention=dot --output compared --updates 20 # 2, if it had other options
+    verb=train
+}
 expect 2 "schedule 'plateau', and now it is 'cosine'" $small --model twice --schedule cosine --updates 60
 
 # refusals

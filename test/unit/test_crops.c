@@ -93,6 +93,26 @@ static void crops_begin_at_segments(void **state)
     attend_corpus_free(c);
 }
 
+static void crops_become_fewer(void **state)
+{
+    (void)state;
+    attend_corpus *c = words();
+    attend_crops *crops = NULL;
+    int counts[12] = { 0 };
+    assert_ok(attend_crops_new(&crops, c, 0.8, 1));
+    attend_crops_set_epochs(crops, 10);
+    for (uint64_t epoch = 0; epoch < 12; epoch++)
+        for (uint64_t i = 0; i < PAIRS; i++) {
+            int source, target;
+            attend_crops_at(crops, epoch, i, &source, &target);
+            counts[epoch] += source > 0;
+        }
+    assert_true(counts[0] > 0.6 * PAIRS && counts[5] > 0.25 * PAIRS && counts[5] < 0.5 * PAIRS);
+    assert_true(counts[9] > 0 && counts[9] < 0.15 * PAIRS && counts[10] == 0 && counts[11] == 0);
+    attend_crops_free(crops);
+    attend_corpus_free(c);
+}
+
 static void seeds_differ(void **state)
 {
     (void)state;
@@ -133,7 +153,7 @@ static void memory_runs_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(crops_begin_at_segments), cmocka_unit_test(seeds_differ),
-                                        cmocka_unit_test(memory_runs_out) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(crops_begin_at_segments), cmocka_unit_test(crops_become_fewer),
+                                        cmocka_unit_test(seeds_differ), cmocka_unit_test(memory_runs_out) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
