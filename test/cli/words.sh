@@ -52,6 +52,7 @@ expect 2 '--crop' $small --model bad --crop 1 --updates 1
 
 # Hangul syllables are split into letters, and joined again: every word is translated alike
 printf '각나\t강산\n나각\t강산\n산나\t강산\n' >korean.tsv
+expect 0 'characters and Hangul letters, 256 bytes' --train korean.tsv --tokens jamo --valid none --model named --hidden 8 --updates 1
 expect 0 'source-tokens jamo, target-tokens jamo' --train korean.tsv --valid none --model korean --hidden 32 --learning-rate 0.01 --crop 0 --updates 150
 is 'a Korean word' 강산 "$(echo 나산 | "$attend" translate --model korean --quiet)"
 exit $failed
