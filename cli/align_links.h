@@ -19,7 +19,7 @@ enum {
 typedef struct align_links {
     attend_word_link *lists[LINKS_SYMMETRIZED + 1]; /* of the current pair; the last is of one way to combine */
     int counts[LINKS_SYMMETRIZED + 1], capacities[LINKS_SYMMETRIZED + 1];
-    int requested;                 /* the method whose links are printed */
+    int requested;                /* the method whose links are printed */
     bool compares[LINKS_METHODS]; /* methods that are compared with gold links */
     bool json;
     gold_links gold;

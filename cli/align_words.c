@@ -14,7 +14,8 @@ enum { BATCH = 1024 };
 static void show_iteration(void *user, int done, int iterations)
 {
     const bool *shows = user;
-    if (*shows) attend_print(stderr, done < iterations ? "\rtraining the aligner: %d of %d" : "\r\033[K", done, iterations);
+    if (*shows)
+        attend_print(stderr, done < iterations ? "\rtraining the aligner: %d of %d" : "\r\033[K", done, iterations);
 }
 
 /* Prints or compares the links of a pair. */
@@ -52,8 +53,8 @@ static int train(const align_words_job *job, attend_aligner *a, pair_reader *fro
     int status = ATTEND_OK;
     while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
         report_long_pairs(job, from);
-        status = attend_aligner_add(a, from->count, (const char *const *)from->sources,
-                                    (const char *const *)from->targets);
+        status =
+            attend_aligner_add(a, from->count, (const char *const *)from->sources, (const char *const *)from->targets);
     }
     if (status == ATTEND_OK) status = attend_aligner_train(a);
     return status == ATTEND_OK && job->save ? attend_aligner_save(a, job->save) : status;

@@ -189,10 +189,9 @@ static int run_training(settings *s, const parsed *p)
  * checkpoint that cannot be read is reported when training resumes. */
 static void resume_held_out(settings *s)
 {
-    char *checkpoint = train_settings_checkpoint(&s->t, s->first ? s->first : s->model);
     held_out h = { 0 };
-    if (checkpoint && attend_checkpoint_held_out(checkpoint, &h.fraction, &h.max_pairs) == ATTEND_OK) s->t.held_out = h;
-    free(checkpoint);
+    if (s->t.checkpoint && attend_checkpoint_held_out(s->t.checkpoint, &h.fraction, &h.max_pairs) == ATTEND_OK)
+        s->t.held_out = h;
 }
 
 /* Checks the combination of options; 0, or an exit code after a message. */
@@ -205,8 +204,9 @@ static int check(settings *s, const parsed *p)
         return usage_error(&verb_train, "--log does not apply to --ensemble: each member has its own log");
     if (s->ensemble > 1) s->first = ensemble_member_path(s->model, 0);
     if (s->ensemble > 1 && !s->first) return cli_fail(&verb_train, ATTEND_NO_MEMORY);
-    int status =
-        fine_tuning_prepare(&verb_train, &s->fine, s->first ? s->first : s->model, &s->t, p); /* may set the task */
+    const char *first = s->first ? s->first : s->model;
+    s->t.checkpoint = train_settings_checkpoint(&s->t, first);
+    int status = fine_tuning_prepare(&verb_train, &s->fine, first, &s->t, p); /* may set the task */
     if (status == 0) status = data_files_resolve(&verb_train, "train", &s->t.train, s->t.config.task);
     if (status == 0) status = data_files_resolve_valid(&verb_train, p, &s->t.valid, s->t.config.task, &s->t.held_out);
     if (status == 0 && s->t.held_out.is_default) resume_held_out(s);
@@ -226,6 +226,7 @@ static int run(int argc, char **argv)
         if (status == 0) status = run_training(&s, &p);
     }
     free(s.first);
+    free(s.t.checkpoint);
     options_free(&verb_train, &s, &p);
     return status;
 }

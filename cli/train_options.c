@@ -34,6 +34,9 @@ static const option table[] = {
       1e9, NULL },
     { "bpe-dropout", "P", "probability of skipping a BPE merge; segmentations differ in each epoch", OPTION_REAL,
       AT(bpe_dropout), 0, 0.99, NULL },
+    { "crop", "P",
+      "pairs of words: probability of training on the end of a pair, with the part of the target that belongs to it",
+      OPTION_REAL, AT(crop), 0, 0.99, NULL },
     { "max-length", "N", "leave out pairs with more tokens on a side", OPTION_INTEGER, AT(max_length), 1, 1e6, NULL },
     { "optimizer", NULL, "optimizer", OPTION_CHOICE, AT(optimizer), 0, 0, attend_optimizer_names },
     { "momentum", "X", "momentum of sgd", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
@@ -53,7 +56,8 @@ static const option table[] = {
     { "accumulate", "N", "number of batches per update", OPTION_INTEGER, AT(accumulate), 1, 1e4, NULL },
     { "batch-tokens", "N", "maximum number of tokens per batch", OPTION_INTEGER, AT(batch_tokens), 1, 1e8, NULL },
     { "epochs", "N",
-      "maximum number of passes over the data (default: unlimited with validation, else depends on the amount of data)",
+      "maximum number of passes over the data (default: with validation unlimited, except for few pairs of words; else "
+      "depends on the amount of data)",
       OPTION_INTEGER, AT(epochs), 1, 1e9, NULL },
     { "updates", "N", "maximum number of updates (default: unlimited)", OPTION_INTEGER, AT(updates), 1, 1e15, NULL },
     { "patience", "N", "stop after N validations without improvement; 0: never", OPTION_INTEGER, AT(patience), 0, 1e9,
@@ -80,6 +84,10 @@ static const chosen_option chosen[] = {
     { "learning-rate", false },
     { "warmup", false },
     { "label-smoothing", false },
+    { "schedule", false },
+    { "average", false },
+    { "patience", false },
+    { "crop", false },
     { NULL, false },
 };
 const option_group train_option_group = { "training", "docs/training.md", table, chosen };
@@ -136,24 +144,40 @@ int train_settings_check(const verb *v, const train_settings *s, const parsed *p
 
 /* ---- sizes ---- */
 
-/* Sets an option that was not given, in the same way as if it were. */
-static int choose(const verb *v, train_settings *s, const parsed *p, const char *name, const char *format, double value)
+/* Whether checkpoints hold the value of an option that is chosen. */
+static bool is_recorded(const char *name)
 {
-    char text[32];
+    return strcmp(name, "vocab-size") != 0 && strcmp(name, "patience") != 0 && strcmp(name, "epochs") != 0;
+}
+
+/* Sets an option that was not given, in the same way as if it were. Training that resumes keeps the value that its
+ * checkpoint was made with, so that it does not depend on the choices of this version; if the checkpoint is older than
+ * the option, that is the default. */
+static int choose_text(const verb *v, train_settings *s, const parsed *p, const char *name, const char *text)
+{
+    char kept[64];
     if (options_given(v, p, name) || (s->has_config && attend_config_field_find(name) >= 0)) return 0;
-    snprintf(text, sizeof text, format, value);
+    if (s->checkpoint && is_recorded(name) &&
+        attend_checkpoint_option(s->checkpoint, name, kept, sizeof kept) == ATTEND_OK) {
+        if (!*kept) return 0;
+        text = kept;
+    }
     const size_t n = strlen(s->chosen);
     snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, text);
     return options_set(v, s, name, text);
 }
 
+static int choose(const verb *v, train_settings *s, const parsed *p, const char *name, const char *format, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, format, value);
+    return choose_text(v, s, p, name, text);
+}
+
 static int choose_kind(const verb *v, train_settings *s, const parsed *p, int side, attend_token_kind kind)
 {
-    const char *const name = side ? "target-tokens" : "source-tokens";
-    if (options_given(v, p, name) || options_given(v, p, "tokens") || s->kinds[side] >= 0) return 0;
-    const size_t n = strlen(s->chosen);
-    snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, attend_token_kind_names[kind]);
-    return options_set(v, s, name, attend_token_kind_names[kind]);
+    if (options_given(v, p, "tokens") || s->kinds[side] >= 0) return 0;
+    return choose_text(v, s, p, side ? "target-tokens" : "source-tokens", attend_token_kind_names[kind]);
 }
 
 static int requested_kind(const verb *v, const train_settings *s, const parsed *p, int side)
@@ -188,6 +212,20 @@ static int choose_model(const verb *v, train_settings *s, const parsed *p, const
     return status;
 }
 
+/* The schedule, the moving average, and the end of training. A cosine schedule that is chosen here ends by itself. */
+static int choose_schedule(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
+{
+    int status =
+        z->cosine_epochs > 0 ? choose_text(v, s, p, "schedule", attend_schedule_names[ATTEND_SCHEDULE_COSINE]) : 0;
+    if (status == 0 && z->average > 0) status = choose(v, s, p, "average", "%g", z->average);
+    if (status == 0 && z->crop > 0 && s->bpe_dropout == 0) status = choose(v, s, p, "crop", "%g", z->crop);
+    const bool ends = z->cosine_epochs > 0 && !options_given(v, p, "schedule") && s->schedule == ATTEND_SCHEDULE_COSINE;
+    if (status == 0 && ends) status = choose(v, s, p, "patience", "%.0f", 0);
+    if (status == 0 && s->updates == 0 && (ends || s->valid.count == 0)) /* no other option ends the training */
+        status = choose(v, s, p, "epochs", "%.0f", (double)(ends ? z->cosine_epochs : z->epochs));
+    return status;
+}
+
 /* The sizes that pairs and lines have in common. */
 static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
 {
@@ -197,14 +235,12 @@ static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const
     if (status == 0 && z->label_smoothing != s->smoothing)
         status = choose(v, s, p, "label-smoothing", "%g", z->label_smoothing);
     if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z->batch_tokens);
-    if (status == 0 && s->valid.count == 0 && s->updates == 0) /* no other option ends the training */
-        status = choose(v, s, p, "epochs", "%.0f", (double)z->epochs);
-    return status;
+    return status == 0 ? choose_schedule(v, s, p, z) : status;
 }
 
 static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
-    const attend_data_size data = { n->usable, { 0, n->words[1] }, { 0, n->characters[1] } };
+    const attend_data_size data = { n->usable, { 0, n->words[1] }, { 0, n->characters[1] }, { 0, n->syllables[1] } };
     const int kind = options_given(v, p, "tokens") ? s->tokens : s->kinds[1];
     const attend_training_sizes z = attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data,
                                                               (const int[2]){ kind, kind });
@@ -219,7 +255,10 @@ static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, c
 int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
     if (s->config.task == ATTEND_TASK_LANGUAGE_MODEL) return choose_for_lines(v, s, p, n);
-    const attend_data_size data = { n->usable, { n->words[0], n->words[1] }, { n->characters[0], n->characters[1] } };
+    const attend_data_size data = { n->usable,
+                                    { n->words[0], n->words[1] },
+                                    { n->characters[0], n->characters[1] },
+                                    { n->syllables[0], n->syllables[1] } };
     const int settled[2] = { requested_kind(v, s, p, 0), requested_kind(v, s, p, 1) };
     attend_training_sizes z =
         attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data, settled);
@@ -257,6 +296,7 @@ train_settings train_settings_defaults(void)
         .vocab_size = o.tokens[0].vocab_size,
         .min_count = o.tokens[0].min_count,
         .bpe_dropout = o.bpe_dropout,
+        .crop = o.crop,
         .max_length = o.max_length,
         .optimizer = (int)o.optimizer.kind,
         .momentum = o.optimizer.momentum,
@@ -304,7 +344,7 @@ attend_train_options train_settings_options(const verb *v, const train_settings 
         if (options_given(v, p, side ? "target-vocab-size" : "source-vocab-size"))
             o.tokens[side].vocab_size = (int)(side ? s->target_vocab_size : s->source_vocab_size);
     }
-    o.bpe_dropout = s->bpe_dropout;
+    o.bpe_dropout = s->bpe_dropout, o.crop = s->crop;
     o.max_length = (int)s->max_length;
     o.optimizer.kind = (attend_optimizer_kind)s->optimizer;
     o.optimizer.momentum = s->momentum, o.optimizer.weight_decay = s->weight_decay;

@@ -16,7 +16,7 @@ typedef struct train_settings {
     attend_config config;
     int preset, tokens, source_tokens, target_tokens, lowercase;
     long long vocab_size, source_vocab_size, target_vocab_size, min_count, max_length;
-    double bpe_dropout;
+    double bpe_dropout, crop;
     int optimizer, schedule, metric;
     double momentum, weight_decay, rate, clip, smoothing, average;
     long long warmup, accumulate, batch_tokens, epochs, updates, patience, valid_every, save_every, log_every, seed,
@@ -26,8 +26,9 @@ typedef struct train_settings {
      * tokens, -1 otherwise. */
     bool has_config, has_vocabularies;
     int kinds[2];
+    char *checkpoint;               /* training resumes from this file; NULL: it does not. The verb frees it */
     char basis[120];                /* the amount of data */
-    char because[120], chosen[300]; /* the reason, and the options chosen from the data */
+    char because[120], chosen[400]; /* the reason, and the options chosen from the data */
     bool is_word_level;             /* the pairs are single words, not sentences */
 } train_settings;
 

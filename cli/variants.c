@@ -307,6 +307,18 @@ static void remove_variant(comparison *c, int i)
     c->count--;
 }
 
+/* A variant that resumes keeps the options of its checkpoint. */
+static int choose_options(const comparison *c, variant *x, const attend_data_check_counts *counts)
+{
+    char *model = comparison_path(c, x, "model");
+    x->t.checkpoint = model ? train_settings_checkpoint(&x->t, model) : NULL;
+    const int status = train_settings_choose(v, &x->t, &x->p, counts);
+    free(x->t.checkpoint);
+    x->t.checkpoint = NULL;
+    free(model);
+    return status;
+}
+
 int variants_resolve(comparison *c, const attend_data_check_counts *counts)
 {
     int status = 0;
@@ -318,7 +330,7 @@ int variants_resolve(comparison *c, const attend_data_check_counts *counts)
         status = x->t.config.task == ATTEND_TASK_TRANSLATION
                      ? train_settings_check(v, &x->t, &x->p)
                      : usage_error(v, "attend %s does not support language models", v->name);
-        if (status == 0) status = train_settings_choose(v, &x->t, &x->p, counts);
+        if (status == 0) status = choose_options(c, x, counts);
         if (status == 0 && check_config(x) != ATTEND_OK) {
             if (!x->may_be_skipped) status = usage_error(v, "%s", attend_message());
             if (status != 0) break;

@@ -5,7 +5,7 @@
 const char *vocabulary_text(char text[VOCABULARY_TEXT], attend_token_kind kind, int size)
 {
     enum { SPECIAL = ATTEND_FIRST_TOKEN, BYTES = 256 };
-    static const char *const names[] = { "words", "characters", "subwords" };
+    static const char *const names[] = { "words", "characters", "subwords", "characters and Hangul letters" };
     if (kind == ATTEND_TOKENS_WORD)
         snprintf(text, VOCABULARY_TEXT, "%d tokens: %d %s, %d special", size, size - SPECIAL, names[kind], SPECIAL);
     else

@@ -21,11 +21,12 @@ extern "C" {
 #define ATTEND_ALIGNER_MAX_WORDS 500
 
 typedef struct attend_aligner_options {
-    attend_unit unit;  /* of both sides; auto: decided for each side by the first call of attend_aligner_add; not piece */
-    int threads;       /* 1 to 1024 */
+    attend_unit
+        unit;    /* of both sides; auto: decided for each side by the first call of attend_aligner_add; not piece */
+    int threads; /* 1 to 1024 */
     int model1_iterations, hmm_iterations; /* 0 to 1000, at least one altogether */
-    double threshold;  /* above 0, at most 1: the links of ATTEND_ALIGNED_AGREED */
-    size_t memory;     /* limit of the translation probabilities, in bytes; 0: no limit */
+    double threshold;                      /* above 0, at most 1: the links of ATTEND_ALIGNED_AGREED */
+    size_t memory;                         /* limit of the translation probabilities, in bytes; 0: no limit */
     /* called before each iteration of training and at its end; NULL: nothing */
     void (*progress)(void *user, int done, int iterations);
     void *user;
@@ -37,7 +38,7 @@ attend_aligner_options attend_aligner_defaults(void);
 typedef enum attend_aligned {
     ATTEND_ALIGNED_FORWARD, /* for each target word, its most probable source word, unless it has none */
     ATTEND_ALIGNED_REVERSE, /* for each source word, its most probable target word */
-    ATTEND_ALIGNED_AGREED   /* links whose posteriors in both directions have a geometric mean of at least `threshold` */
+    ATTEND_ALIGNED_AGREED /* links whose posteriors in both directions have a geometric mean of at least `threshold` */
 } attend_aligned;
 
 typedef struct attend_aligned_pair {

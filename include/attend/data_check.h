@@ -50,6 +50,7 @@ typedef struct attend_data_check_counts {
     uint64_t pairs;                   /* all pairs or lines read */
     uint64_t usable;                  /* those that training would use: valid text, no empty side */
     uint64_t words[2], characters[2]; /* of the usable ones */
+    uint64_t syllables[2];            /* characters that are Hangul syllables */
     int median[2];                    /* median characters per line; 0 in a quick check */
     int longest[2];                   /* maximum characters per line */
 } attend_data_check_counts;

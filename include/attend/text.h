@@ -4,13 +4,13 @@
  *            attend_tokenizer_attach) and used for one side of a model or for both. Text is UTF-8; it is converted to
  *            Unicode normal form C (NFC) before anything else. Invalid UTF-8 is an error that names the byte.
  *            docs/text.md has the details.
- * Kinds      word: what white space separates; an unknown word becomes ATTEND_UNKNOWN. char: characters. bpe:
- *            subwords learned by byte-pair encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, white
- *            space included: a character outside the vocabulary is encoded as its UTF-8 bytes, each of which has a
+ * Kinds      word: what white space separates; an unknown word becomes ATTEND_UNKNOWN. char: characters. jamo:
+ *            characters, but a Hangul syllable is split into its letters. bpe: subwords learned by byte-pair encoding
+ *            (Sennrich, Haddow, Birch 2016). char, jamo and bpe are lossless, white space included: a character outside the vocabulary is encoded as its UTF-8 bytes, each of which has a
  *            token. decode(encode(x)) is x in NFC (for word: if every word is known and words are separated by single
  *            spaces); in lower case, if the tokenizer has that option.
- * Token ids  0, 1 and 2 are ATTEND_UNKNOWN, ATTEND_BEGIN and ATTEND_END ("<unk>", "<s>", "</s>"). For char and bpe
- *            the 256 bytes follow ("<0x00>", ...). Then come learned tokens: words or characters by decreasing count
+ * Token ids  0, 1 and 2 are ATTEND_UNKNOWN, ATTEND_BEGIN and ATTEND_END ("<unk>", "<s>", "</s>"). For char,
+ *            jamo and bpe the 256 bytes follow ("<0x00>", ...). Then come learned tokens: words or characters by decreasing count
  *            and, for bpe, merges in the order in which they were learned. The text "<s>" is never encoded as
  *            ATTEND_BEGIN.
  * Lines      A line has at most ATTEND_MAX_TEXT_BYTES bytes. char and bpe encode a line feed or a NUL inside a line
@@ -35,7 +35,7 @@ enum { ATTEND_MAX_TEXT_BYTES = 1 << 28 };
 
 /* ---- token ids ---- */
 
-/* The span of a token is the part of the text, as attend_tokenizer_normalize gives it, from which it was made. For char and bpe the spans of a line cover
+/* The span of a token is the part of the text, as attend_tokenizer_normalize gives it, from which it was made. For char, jamo and bpe the spans of a line cover
  * it without gaps; the space that bpe puts before a line has an empty span. */
 typedef struct attend_ids {
     int *ids;
@@ -53,12 +53,18 @@ int attend_normalize(attend_string *out, const char *text, size_t size);
 
 /* ---- learning a tokenizer ---- */
 
-typedef enum attend_token_kind { ATTEND_TOKENS_WORD, ATTEND_TOKENS_CHAR, ATTEND_TOKENS_BPE } attend_token_kind;
-extern const char *const attend_token_kind_names[]; /* "word", "char" and "bpe", in order; NULL after the last */
+typedef enum attend_token_kind {
+    ATTEND_TOKENS_WORD,
+    ATTEND_TOKENS_CHAR,
+    ATTEND_TOKENS_BPE,
+    ATTEND_TOKENS_JAMO
+} attend_token_kind;
+extern const char
+    *const attend_token_kind_names[]; /* "word", "char", "bpe" and "jamo", in order; NULL after the last */
 
 typedef struct attend_tokenizer_options {
     attend_token_kind kind;
-    /* maximum number of tokens, special tokens and bytes included; 0: no limit (word, char), 8000 (bpe) */
+    /* maximum number of tokens, special tokens and bytes included; 0: no limit (word, char, jamo), 8000 (bpe) */
     int vocab_size;
     /* words, characters and merges with a lower count are not learned; a merge needs a count of at least 2 */
     int min_count;

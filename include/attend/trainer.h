@@ -61,6 +61,9 @@ typedef struct attend_train_options {
     /* source, target; with config.shared_vocab and for a language model only the first is used */
     attend_tokenizer_options tokens[2];
     double bpe_dropout;
+    /* probability of training on the end of a pair instead of the whole (docs/training.md), for pairs of words; not with
+     * bpe_dropout */
+    double crop;
     int max_length; /* maximum tokens of a side; longer pairs are left out */
 
     attend_optimizer_options optimizer;
@@ -111,10 +114,10 @@ typedef enum attend_preset {
 } attend_preset;
 extern const char *const attend_preset_names[]; /* in order; NULL after the last */
 
-/* The amount of data: usable pairs, and the words and characters of source and target. For lines of a language model,
- * the words and characters of the source are 0. */
+/* The amount of data: usable pairs, and the words, characters and Hangul syllables (precomposed) of source and target.
+ * For lines of a language model, those of the source are 0. */
 typedef struct attend_data_size {
-    uint64_t pairs, words[2], characters[2];
+    uint64_t pairs, words[2], characters[2], syllables[2];
 } attend_data_size;
 
 /* Options that suit an amount of data. */
@@ -125,7 +128,9 @@ typedef struct attend_training_sizes {
     int hidden, embedding, vocab_size; /* embedding 0: as wide as hidden; vocab_size: for BPE */
     double dropout, label_smoothing;
     int batch_tokens;
-    uint64_t epochs; /* maximum */
+    uint64_t epochs;        /* maximum, without validation pairs */
+    uint64_t cosine_epochs; /* a cosine schedule over this many epochs is suitable; 0: the default schedule */
+    double average, crop;   /* see attend_train_options */
     /* 0: the architecture does not use the option, or its default is suitable */
     int layers, heads, feed_forward_width;
     double learning_rate;
@@ -197,6 +202,10 @@ int attend_train(const attend_train_options *options, const attend_train_events 
 /* Sets *is_checkpoint to true if a model file is a training checkpoint. A checkpoint must not be modified, because
  * training resumes from it. Does not verify the checksum. ATTEND_IO, ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
 int attend_is_checkpoint(const char *path, bool *is_checkpoint);
+/* Gets the value, as text, that a checkpoint's training has for a field of the configuration or for an option of
+ * training (by the name of the command line). The text is empty if the checkpoint does not hold the option, or if `size`
+ * is too small; 64 suffices. Does not verify the checksum. ATTEND_IO, ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
+int attend_checkpoint_option(const char *path, const char *name, char *text, size_t size);
 /* Gets the fraction of pairs that a checkpoint's training holds out, and their maximum number, so that training can
  * resume with the same parts; *fraction is 0 if it holds out none. Does not verify the checksum. ATTEND_IO,
  * ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */

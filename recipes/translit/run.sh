@@ -15,7 +15,7 @@ cut -f2 "$out/test.tsv" >"$out/test.en"
 for attention in additive none; do
     "$attend" train --train "$out/train.tsv" --valid "$out/valid.tsv" --model "$out/$attention" --tokens char --attention $attention \
         --hidden 192 --embedding 64 --dropout 0.3 --batch-tokens 400 --learning-rate 0.002 --schedule cosine --warmup 400 \
-        --average 0.998 --valid-metric exact --patience 0 --epochs 15 --threads "$threads"
+        --average 0.998 --crop 0 --valid-metric exact --patience 0 --epochs 15 --threads "$threads"
     "$attend" translate --model "$out/$attention" --beam 5 --input "$out/test.ar" --output "$out/$attention.out"
     echo "$attention:"
     "$attend" evaluate --hypothesis "$out/$attention.out" --reference "$out/test.en" --metric exact

@@ -14,8 +14,10 @@ _Static_assert((int)ATTEND_ALIGNER_MAX_WORDS == (int)ALIGNMENT_MAX_WORDS, "the p
 
 attend_aligner_options attend_aligner_defaults(void)
 {
-    return (attend_aligner_options){ .threads = 1, .model1_iterations = ATTEND_ALIGNER_ITERATIONS,
-                                     .hmm_iterations = ATTEND_ALIGNER_ITERATIONS, .threshold = ATTEND_ALIGNER_THRESHOLD };
+    return (attend_aligner_options){ .threads = 1,
+                                     .model1_iterations = ATTEND_ALIGNER_ITERATIONS,
+                                     .hmm_iterations = ATTEND_ALIGNER_ITERATIONS,
+                                     .threshold = ATTEND_ALIGNER_THRESHOLD };
 }
 
 /* ---- creation ---- */

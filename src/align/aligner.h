@@ -12,7 +12,7 @@ typedef struct aligner_side {
     attend_unit unit;
     int *words; /* of all pairs, one after another; 0: unknown */
     size_t used, capacity;
-    int *lengths; /* (pairs); -1: not UTF-8 */
+    int *lengths;   /* (pairs); -1: not UTF-8 */
     size_t *starts; /* (pairs) */
     size_t pair_capacity, start_capacity;
 } aligner_side;
@@ -24,7 +24,8 @@ typedef struct aligner_batch {
 
 struct attend_aligner {
     attend_aligner_options options;
-    aligner_batch added, others; /* pairs to train on; pairs that are aligned afterwards, by the vocabularies of `added` */
+    aligner_batch added,
+        others; /* pairs to train on; pairs that are aligned afterwards, by the vocabularies of `added` */
     alignment_model model;
     bool is_trained;
     attend_aligned_pair *results; /* (result_count) */

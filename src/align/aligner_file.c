@@ -142,8 +142,8 @@ int attend_aligner_save(const attend_aligner *a, const char *path)
 
 static int damaged(const char *path, const char *what)
 {
-    return attend_fail(ATTEND_BAD_MODEL, "%s: %s of the word aligner is missing or damaged: train the aligner again", path,
-                       what);
+    return attend_fail(ATTEND_BAD_MODEL, "%s: %s of the word aligner is missing or damaged: train the aligner again",
+                       path, what);
 }
 
 /* The data of a tensor of this type and number of columns (0: a vector); NULL: there is none. */
@@ -195,7 +195,8 @@ static int read_pairs(const attend_tensor_file *file, const char *path, attend_a
     size_t count, rows;
     const int32_t *words = find(file, "pairs", ATTEND_I32, 2, &count);
     const float *probabilities = find(file, "probabilities", ATTEND_F32, 2, &rows);
-    if (!words || !probabilities || rows != count || count == 0) return damaged(path, words ? "probabilities" : "pairs");
+    if (!words || !probabilities || rows != count || count == 0)
+        return damaged(path, words ? "probabilities" : "pairs");
     attend_lexicon *l = &a->model.lexicon;
     for (size_t i = 0; i < count; i++) {
         const int32_t *w = words + 2 * i;

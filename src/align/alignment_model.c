@@ -46,8 +46,8 @@ static int *entry_at(const alignment_space *s, int sources, int j, int i)
     return &s->entries[(size_t)j * ((size_t)sources + 1) + (size_t)i];
 }
 
-static void find_entries(const alignment_model *m, alignment_space *s, const int *source, int sources, const int *target,
-                         int targets)
+static void find_entries(const alignment_model *m, alignment_space *s, const int *source, int sources,
+                         const int *target, int targets)
 {
     for (int j = 0; j <= targets; j++)
         for (int i = 0; i <= sources; i++) {
@@ -70,8 +70,8 @@ static void gather_probabilities(const alignment_model *m, alignment_space *s, i
 }
 
 /* jumps: (2, HMM_JUMPS) expected jumps are added; NULL: not needed */
-static int posteriors_of(const alignment_model *m, alignment_space *s, const int *source, int sources, const int *target,
-                         int targets, double (*jumps)[HMM_JUMPS])
+static int posteriors_of(const alignment_model *m, alignment_space *s, const int *source, int sources,
+                         const int *target, int targets, double (*jumps)[HMM_JUMPS])
 {
     const int status = reserve(s, (size_t)(sources > targets ? sources : targets));
     if (status != ATTEND_OK) return status;
@@ -142,8 +142,8 @@ int attend_alignment_directed(const alignment_space *s, int direction, int sourc
 typedef struct training {
     alignment_model *m;
     const alignment_pairs *pairs;
-    atomic_size_t next;   /* the next pair that no thread has taken */
-    atomic_int status;    /* of the first thread that failed */
+    atomic_size_t next;                   /* the next pair that no thread has taken */
+    atomic_int status;                    /* of the first thread that failed */
     _Atomic uint64_t jumps[2][HMM_JUMPS]; /* as the counts of the lexicon */
 } training;
 
@@ -159,8 +159,7 @@ static void count_pair(training *t, const alignment_space *s, int sources, int t
     for (int j = 0; j < targets; j++) {
         for (int i = 0; i < sources; i++) {
             const int entry = *entry_at(s, sources, j, i);
-            if (entry >= 0)
-                attend_lexicon_count(l, entry, agreement(s, sources, targets, i, j));
+            if (entry >= 0) attend_lexicon_count(l, entry, agreement(s, sources, targets, i, j));
         }
         const int null = *entry_at(s, sources, j, sources);
         if (null >= 0) attend_lexicon_count(l, null, posterior(s, 0, sources, targets, sources, j));

@@ -59,9 +59,9 @@ static inline bool attend_alignment_can_align(int sources, int targets)
 /* Scratch memory and the posteriors of a pair. {0} is empty. */
 typedef struct alignment_space {
     hmm_space hmm;
-    int *entries;             /* (targets + 1, sources + 1): of the lexicon; the last row and column are the NULL words */
-    double *probabilities;    /* of one direction */
-    double *posteriors[2];    /* (targets, sources + 1) and (sources, targets + 1) */
+    int *entries;          /* (targets + 1, sources + 1): of the lexicon; the last row and column are the NULL words */
+    double *probabilities; /* of one direction */
+    double *posteriors[2]; /* (targets, sources + 1) and (sources, targets + 1) */
     size_t capacity;
 } alignment_space;
 

@@ -26,7 +26,8 @@ int attend_hmm_reserve(hmm_space *s, size_t words)
     s->backward = attend_memory_aligned(2 * square);
     s->row = attend_memory_aligned(words * sizeof(double));
     s->scale = attend_memory_aligned(words * sizeof(double));
-    if (!s->transitions || !s->from_transitions || !s->expected || !s->forward || !s->backward || !s->row || !s->scale) {
+    if (!s->transitions || !s->from_transitions || !s->expected || !s->forward || !s->backward || !s->row ||
+        !s->scale) {
         attend_hmm_free(s);
         return attend_fail(ATTEND_NO_MEMORY, "no memory to align sentences of %zu words", words);
     }

@@ -12,15 +12,15 @@
 #include <stddef.h>
 
 enum {
-    HMM_WINDOW = 5,              /* longer jumps, in either direction, are one class */
+    HMM_WINDOW = 5,                /* longer jumps, in either direction, are one class */
     HMM_JUMPS = 2 * HMM_WINDOW + 3 /* classes: -6 and less, -5, ..., 5, 6 and more */
 };
 
 /* Scratch memory for pairs of up to `capacity` words a side. {0} is empty. */
 typedef struct hmm_space {
-    double *transitions;      /* (from + 1, from): row 0 is the beginning, row k + 1 follows position k */
-    double *from_transitions; /* (from, from): the rows 1 and later, transposed */
-    double *expected;         /* (from, from): expected transitions without their probability */
+    double *transitions;        /* (from + 1, from): row 0 is the beginning, row k + 1 follows position k */
+    double *from_transitions;   /* (from, from): the rows 1 and later, transposed */
+    double *expected;           /* (from, from): expected transitions without their probability */
     double *forward, *backward; /* (to, 2 from): the positions, and NULL after each position */
     double *row, *scale;
     size_t capacity;

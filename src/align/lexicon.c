@@ -31,9 +31,10 @@ int attend_lexicon_add(attend_lexicon *l, int source, int target)
 {
     if (attend_lexicon_find(l, source, target) >= 0) return ATTEND_OK;
     if ((double)l->used >= l->max_used)
-        return attend_fail(ATTEND_NO_MEMORY,
-                           "the translation probabilities of the word aligner take more than the memory limit: raise it, "
-                           "or train the aligner on fewer pairs");
+        return attend_fail(
+            ATTEND_NO_MEMORY,
+            "the translation probabilities of the word aligner take more than the memory limit: raise it, "
+            "or train the aligner on fewer pairs");
     if (l->used == l->capacity) {
         lexicon_entry *entries = attend_grow_array(l->entries, l->used, l->used + 1, sizeof *entries, &l->capacity);
         if (!entries) return no_memory();

@@ -20,7 +20,7 @@ typedef struct attend_lexicon {
     attend_pair_table index; /* (source word, target word) to an index of `entries` */
     lexicon_entry *entries;
     size_t used, capacity;
-    double max_used; /* entries that memory allows */
+    double max_used;     /* entries that memory allows */
     uint64_t *totals[2]; /* (words) of each direction: counts of all entries with the given word */
     int words[2];        /* of the source, of the target: the largest number + 1 */
 } attend_lexicon;

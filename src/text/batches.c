@@ -200,6 +200,18 @@ static int grow(attend_ids *side, size_t count)
     return ATTEND_OK;
 }
 
+/* Removes the beginning of a pair that was just copied. */
+static void crop_pair(const attend_batches *b, uint64_t number, int *source, int *source_length, int *target,
+                      int *target_length)
+{
+    int cut[2] = { 0, 0 };
+    b->options.crop(b->options.crop_user, b->epoch, number, &cut[0], &cut[1]);
+    *source_length -= cut[0];
+    *target_length -= cut[1];
+    memmove(source, source + cut[0], (size_t)*source_length * sizeof *source);
+    memmove(target, target + cut[1], (size_t)*target_length * sizeof *target);
+}
+
 static int copy_batch(attend_batches *b, const member *members, int count)
 {
     size_t tokens[2] = { 0, 0 };
@@ -217,8 +229,10 @@ static int copy_batch(attend_batches *b, const member *members, int count)
     for (int i = 0; i < count; i++) {
         const int status = attend_corpus_ids(b->corpus, members[i].number, source, target);
         if (status != ATTEND_OK) return status;
-        if (members[i].source) source += members[i].source; /* the array of empty sources may be NULL */
-        target += members[i].target;
+        if (b->options.crop)
+            crop_pair(b, members[i].number, source, &b->source_lengths[i], target, &b->target_lengths[i]);
+        if (members[i].source) source += b->source_lengths[i]; /* the array of empty sources may be NULL */
+        target += b->target_lengths[i];
     }
     return ATTEND_OK;
 }

@@ -20,6 +20,10 @@
 typedef int (*attend_reencode_fn)(void *user, attend_side side, uint64_t epoch, uint64_t pair, const char *text,
                                   size_t size, attend_ids *out);
 
+/* Sets how many tokens are left out at the beginning of the source and of the target of a pair in an epoch; fewer than it
+ * has. */
+typedef void (*attend_crop_fn)(const void *user, uint64_t epoch, uint64_t pair, int *source, int *target);
+
 typedef struct attend_batches_options {
     uint64_t seed;
     int batch_tokens;
@@ -29,6 +33,8 @@ typedef struct attend_batches_options {
     /* NULL: use the tokens of the corpus. Otherwise the corpus must keep texts; sizes are still those of its tokens */
     attend_reencode_fn encode;
     void *user;
+    attend_crop_fn crop; /* NULL: whole pairs. Not with `encode`. Sizes are still those of whole pairs */
+    const void *crop_user;
 } attend_batches_options;
 
 typedef struct attend_batch_position {

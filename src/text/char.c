@@ -15,10 +15,7 @@ static int encode(const attend_tokenizer *t, const char *text, size_t size, atte
     int status = ATTEND_OK;
     for (size_t i = 0, n; i < size && status == ATTEND_OK; i += n) {
         n = attend_utf8_length(text[i]);
-        const int id = attend_character_token(t, text + i, n);
-        if (id >= 0) status = attend_ids_add(out, id, i, i + n);
-        for (size_t j = i; id < 0 && j < i + n && status == ATTEND_OK; j++)
-            status = attend_ids_add(out, ATTEND_FIRST_BYTE + (unsigned char)text[j], j, j + 1);
+        status = attend_character_encode(t, text, i, n, out);
     }
     return status;
 }

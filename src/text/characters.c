@@ -1,4 +1,4 @@
-/* characters.c: what char and bpe share: characters as tokens, with bytes for those outside the vocabulary. */
+/* characters.c: what char, jamo and bpe share: characters as tokens, with bytes for those outside the vocabulary. */
 #include "text/tokenizer.h"
 
 #include "core/utf8.h"
@@ -36,6 +36,16 @@ int attend_character_token(const attend_tokenizer *t, const char *character, siz
 {
     if (size == 1) return t->ascii[(unsigned char)*character & 0x7f];
     return is_space_mark(character, size) ? -1 : attend_string_table_find(&t->tokens, character, size);
+}
+
+int attend_character_encode(const attend_tokenizer *t, const char *text, size_t at, size_t size, attend_ids *out)
+{
+    const int id = attend_character_token(t, text + at, size);
+    if (id >= 0) return attend_ids_add(out, id, at, at + size);
+    int status = ATTEND_OK;
+    for (size_t j = at; j < at + size && status == ATTEND_OK; j++)
+        status = attend_ids_add(out, ATTEND_FIRST_BYTE + (unsigned char)text[j], j, j + 1);
+    return status;
 }
 
 const char *attend_character_fault(const attend_tokenizer *t, int id)

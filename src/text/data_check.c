@@ -125,6 +125,7 @@ static void count_usable(attend_data_check_counts *n, const attend_line_features
     for (int i = 0; i < 2; i++) {
         n->words[i] += sides[i].words;
         n->characters[i] += sides[i].characters;
+        n->syllables[i] += sides[i].syllables;
         if ((size_t)n->longest[i] < sides[i].characters) n->longest[i] = (int)sides[i].characters;
     }
 }

@@ -1,5 +1,6 @@
 #include "text/detokenize.h"
 
+#include "text/hangul.h"
 #include "text/token_ids.h"
 #include "text/tokenizer.h"
 #include <string.h>
@@ -27,7 +28,15 @@ static int detokenize_words(const attend_tokenizer *t, const int *ids, int count
     return status;
 }
 
-/* Characters and subwords, concatenated; consecutive bytes are decoded together. */
+/* True if a token and the one before it are decoded together: bytes, and the letters of a Hangul syllable. */
+static bool continues(const attend_tokenizer *t, int before, int id)
+{
+    if (attend_tokenizer_kind(t) != ATTEND_TOKENS_JAMO) return is_byte(before) && is_byte(id);
+    return is_byte(id) || /* a model can write a letter as bytes */
+           attend_hangul_continues(attend_string_table_at(&t->tokens, id), attend_string_table_size(&t->tokens, id));
+}
+
+/* Characters and subwords, concatenated. */
 static int detokenize_subwords(const attend_tokenizer *t, const int *ids, int count, attend_string *out,
                                attend_span *spans)
 {
@@ -35,9 +44,14 @@ static int detokenize_subwords(const attend_tokenizer *t, const int *ids, int co
     int status = ATTEND_OK;
     for (int i = 0, next; status == ATTEND_OK && i < count; i = next) {
         next = i + 1;
-        while (is_byte(ids[i]) && next < count && is_byte(ids[next])) next++;
+        while (next < count && continues(t, ids[next - 1], ids[next])) next++;
         const size_t begin = out->size - before;
         status = attend_characters_decode(t, ids + i, next - i, out);
+        if (status == ATTEND_OK && attend_tokenizer_kind(t) == ATTEND_TOKENS_JAMO) {
+            char *const made = out->text + before + begin;
+            out->size = before + begin + attend_hangul_compose(made, out->size - before - begin);
+            out->text[out->size] = '\0';
+        }
         for (int j = i; j < next; j++) spans[j] = (attend_span){ (int)begin, (int)(out->size - before) };
     }
     /* remove the space that bpe puts before a line */

@@ -1,5 +1,6 @@
 #include "text/line_features.h"
 
+#include "text/hangul.h"
 #include <attend/utf8.h>
 #include <attend/words.h>
 #include <string.h>
@@ -33,6 +34,7 @@ void attend_line_measure(attend_line_features *l)
     }
     l->blanks = all.begin > 0 || (size_t)all.end < l->size;
     l->characters = attend_utf8_count(l->text, l->size);
+    l->syllables = attend_hangul_syllables(l->text, l->size);
     for (size_t i = 0; i < l->size; i++) {
         if (s[i] >= 0x20 && s[i] < 0x7f) continue;
         if (is_control(s + i, l->size - i)) l->control = true;

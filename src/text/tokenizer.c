@@ -11,10 +11,10 @@
 
 /* ---- kinds ---- */
 
-static const attend_kind *const kinds[] = { &attend_kind_word, &attend_kind_char, &attend_kind_bpe };
+static const attend_kind *const kinds[] = { &attend_kind_word, &attend_kind_char, &attend_kind_bpe, &attend_kind_jamo };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-const char *const attend_token_kind_names[] = { "word", "char", "bpe", NULL };
+const char *const attend_token_kind_names[] = { "word", "char", "bpe", "jamo", NULL };
 
 const attend_kind *attend_kind_of(attend_token_kind kind)
 {
@@ -34,7 +34,7 @@ const attend_kind *attend_kind_named(const char *name, size_t size)
 
 const char *attend_token_kind_name(attend_token_kind kind)
 {
-    return (unsigned)kind <= ATTEND_TOKENS_BPE ? attend_token_kind_names[kind] : NULL;
+    return (unsigned)kind <= ATTEND_TOKENS_JAMO ? attend_token_kind_names[kind] : NULL;
 }
 
 /* ---- making one ---- */
@@ -178,7 +178,8 @@ attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t)
 attend_unit attend_tokenizer_unit(const attend_tokenizer *t)
 {
     ATTEND_REQUIRE(ATTEND_UNIT_WORD, t);
-    return t->kind == &attend_kind_char && t->has_single_words ? ATTEND_UNIT_CHARACTER : ATTEND_UNIT_WORD;
+    return (t->kind == &attend_kind_char || t->kind == &attend_kind_jamo) && t->has_single_words ? ATTEND_UNIT_CHARACTER
+                                                                                                 : ATTEND_UNIT_WORD;
 }
 
 bool attend_tokenizer_is_lowercase(const attend_tokenizer *t)

@@ -1,4 +1,4 @@
-/* tokenizer.h: what the kinds of tokenizers share. A kind is a struct of functions (word.c, char.c, bpe.c).
+/* tokenizer.h: what the kinds of tokenizers share. A kind is a struct of functions (word.c, char.c, jamo.c, bpe.c).
  *
  * The vocabulary spells a space as U+2581, so that tokens are visible and contain no spaces. Therefore U+2581 itself
  * is never learned; neither are a line feed, which would end the token's line, and NUL, which would end its string. */
@@ -47,7 +47,7 @@ typedef struct attend_kind {
     int (*decode)(const attend_tokenizer *t, const int *ids, int count, attend_string *out);
 } attend_kind;
 
-extern const attend_kind attend_kind_word, attend_kind_char, attend_kind_bpe;
+extern const attend_kind attend_kind_word, attend_kind_char, attend_kind_bpe, attend_kind_jamo;
 /* NULL: no such kind. */
 const attend_kind *attend_kind_of(attend_token_kind kind);
 const attend_kind *attend_kind_named(const char *name, size_t size);
@@ -57,7 +57,7 @@ struct attend_tokenizer {
     attend_string_table tokens;
     bool lowercase;        /* texts are lower-cased */
     bool has_single_words; /* most lines that it learned from are a single word */
-    int ascii[128];        /* char, bpe: the token of a character below 0x80, or -1 */
+    int ascii[128];        /* char, jamo, bpe: the token of a character below 0x80, or -1 */
     /* bpe: merge i makes token first_merge + i, so each token is made by at most one merge */
     attend_merge *merges;
     int merge_count, first_merge;
@@ -89,7 +89,7 @@ int attend_tokenizer_write(const attend_tokenizer *t, attend_string *vocabulary,
 int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *vocabulary, size_t vocabulary_size,
                           const char *rest, size_t rest_size);
 
-/* ---- characters and bytes, for char and bpe (characters.c) ---- */
+/* ---- characters and bytes, for char, jamo and bpe (characters.c) ---- */
 
 /* Counts each character of a text `times` times, with U+2581 for a space; characters that are never learned are
  * skipped. */
@@ -97,6 +97,8 @@ int attend_characters_count(attend_string_table *characters, const char *text, s
 int attend_characters_finish(attend_tokenizer *t);
 /* The token of a character; -1: it is encoded as its bytes. */
 int attend_character_token(const attend_tokenizer *t, const char *character, size_t size);
+/* Appends the token of the character at `at`, or its bytes, with their spans. */
+int attend_character_encode(const attend_tokenizer *t, const char *text, size_t at, size_t size, attend_ids *out);
 const char *attend_character_fault(const attend_tokenizer *t, int id); /* see attend_kind.fault */
 int attend_characters_decode(const attend_tokenizer *t, const int *ids, int count, attend_string *out);
 

@@ -272,6 +272,7 @@ static void put_options(metadata_list *m, const training_run *run)
     if (start_of(o)) add_text(m, "option", "init-from", start_of(o));
     if (!o->init_from || o->new_vocab) put_tokens(m, o);
     add_number(m, "option", "bpe-dropout", o->bpe_dropout);
+    add_number(m, "option", "crop", o->crop);
     add_number(m, "option", "max-length", o->max_length);
     add_text(m, "option", "optimizer", attend_optimizer_names[o->optimizer.kind]);
     add_number(m, "option", "momentum", o->optimizer.momentum);
@@ -596,6 +597,21 @@ int attend_is_checkpoint(const char *path, bool *is_checkpoint)
     attend_tensor_file *file = NULL;
     const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
     *is_checkpoint = status == ATTEND_OK && attend_tensor_file_metadata(file, "training.state.update") != NULL;
+    attend_tensor_file_close(file);
+    return status;
+}
+
+int attend_checkpoint_option(const char *path, const char *name, char *text, size_t size)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, path && name && text && size > 0);
+    attend_tensor_file *file = NULL;
+    const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
+    const int field = attend_config_field_find(name);
+    char key[NAME_SIZE];
+    snprintf(key, sizeof key, field >= 0 ? "config.%s" : "training.option.%s",
+             field >= 0 ? attend_config_field_at(field)->key : name);
+    const char *value = status == ATTEND_OK ? attend_tensor_file_metadata(file, key) : NULL;
+    snprintf(text, size, "%s", value && strlen(value) < size ? value : "");
     attend_tensor_file_close(file);
     return status;
 }

@@ -195,6 +195,12 @@ static int read_corpus(training_run *run, attend_corpus **out, const attend_pair
     return status == ATTEND_OK ? attend_corpus_finish(*out) : status;
 }
 
+/* An attend_crop_fn. */
+static void crop(const void *user, uint64_t epoch, uint64_t pair, int *source, int *target)
+{
+    attend_crops_at(user, epoch, pair, source, target);
+}
+
 static const char *user_side(const training_run *run)
 {
     return attend_training_is_language_model(run) ? "target" : "source";
@@ -232,10 +238,14 @@ int attend_training_read_data(training_run *run)
     int status = read_training_corpus(run, has_dropout);
     if (status == ATTEND_OK && run->options.valid_count > 0)
         status = read_corpus(run, &run->valid, run->options.valid, run->options.valid_count, true);
+    if (status == ATTEND_OK && run->options.crop > 0)
+        status = attend_crops_new(&run->crops, run->train, run->options.crop, run->options.seed);
     const attend_batches_options options = { .seed = run->options.seed,
                                              .batch_tokens = run->options.batch_tokens,
                                              .encode = has_dropout ? encode_again : NULL,
-                                             .user = run };
+                                             .user = run,
+                                             .crop = run->crops ? crop : NULL,
+                                             .crop_user = run->crops };
     if (status == ATTEND_OK) status = attend_batches_new(&run->batches, run->train, &options);
     if (status == ATTEND_OK && run->valid && attend_corpus_count(run->valid).pairs == 0)
         return attend_fail(ATTEND_BAD_DATA, "%s: there is no validation %s: all are empty%s or too long",
@@ -248,6 +258,7 @@ int attend_training_read_data(training_run *run)
 void attend_training_data_free(training_run *run)
 {
     attend_batches_free(run->batches);
+    attend_crops_free(run->crops);
     attend_corpus_free(run->train);
     attend_corpus_free(run->valid);
     if (run->tokenizers[1] != run->tokenizers[0]) attend_tokenizer_free(run->tokenizers[1]);

@@ -57,8 +57,12 @@ int attend_training_check_options(const attend_train_options *o)
         return attend_fail(ATTEND_BAD_USAGE, "average-last is %d; it must be 0 or from 2 to %d", o->average_checkpoints,
                            ATTEND_MAX_AVERAGED_CHECKPOINTS);
     if (!(o->average >= 0 && o->average < 1) || !(o->bpe_dropout >= 0 && o->bpe_dropout < 1) ||
-        !(o->label_smoothing >= 0 && o->label_smoothing < 1))
-        return attend_fail(ATTEND_BAD_USAGE, "average, BPE dropout and label smoothing must lie in [0, 1)");
+        !(o->label_smoothing >= 0 && o->label_smoothing < 1) || !(o->crop >= 0 && o->crop < 1))
+        return attend_fail(ATTEND_BAD_USAGE, "average, BPE dropout, label smoothing and crop must lie in [0, 1)");
+    if (o->crop > 0 && (o->bpe_dropout > 0 || o->config.task == ATTEND_TASK_LANGUAGE_MODEL))
+        return attend_fail(ATTEND_BAD_USAGE, o->bpe_dropout > 0
+                                                 ? "crop and BPE dropout cannot be combined: use one of them"
+                                                 : "crop applies to pairs; a language model is trained on lines");
     if (o->updates == 0 && o->epochs == 0 && (o->valid_count == 0 || o->patience == 0))
         return attend_fail(
             ATTEND_BAD_USAGE,

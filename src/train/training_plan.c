@@ -205,6 +205,10 @@ int attend_training_plan(training_run *run, attend_plan *plan)
     plan_intervals(run, plan->resumed);
     if (run->options.schedule.kind == ATTEND_SCHEDULE_COSINE && run->options.schedule.updates == 0)
         run->options.schedule.updates = run->intervals.total_updates;
+    if (run->crops &&
+        run->options.schedule.kind == ATTEND_SCHEDULE_COSINE) /* a checkpoint holds its number of updates */
+        attend_crops_set_epochs(run->crops,
+                                (double)run->options.schedule.updates / (double)run->intervals.updates_per_epoch);
     plan->held_out = run->valid && run->options.valid[0].part == ATTEND_PART_HELD_OUT;
     plan->task = run->model->config.task;
     plan->parameters = attend_params_size(run->model->params);

@@ -21,6 +21,7 @@
 #include "model/model.h"
 #include "text/batches.h"
 #include "text/seen_words.h"
+#include "train/crops.h"
 #include "train/training_log.h"
 #include "train/update_batch.h"
 #include "train/weight_average.h"
@@ -68,6 +69,7 @@ typedef struct training_run {
     attend_optimizer *optimizer;
     attend_corpus *train, *valid; /* valid: NULL without validation data */
     attend_batches *batches;
+    attend_crops *crops; /* NULL: whole pairs */
     update_batch batch;
     weight_average average; /* empty without options.average */
     training_log log;

@@ -21,7 +21,7 @@ static double uniform(void)
 static double jump_probability(const double *jumps, int k, int i)
 {
     double sum = 0, share = 0;
-    for (int class = 0; class < HMM_JUMPS; class++) {
+    for (int class = 0; class < HMM_JUMPS; class ++) {
         int positions = 0, has_i = 0;
         for (int a = 0; a < FROM; a++) {
             const int distance = a - k, limit = HMM_WINDOW + 1;
@@ -289,8 +289,8 @@ static void pairs_that_cannot_be_aligned(void **state)
 static void single_words_are_aligned_by_letters(void **state)
 {
     (void)state;
-    const char *words[] = { "abc", "bca", "cab", "acb", "ba", "ca" }, *sounds[] = { "A B C", "B C A", "C A B",
-                                                                                    "A C B", "B A", "C A" };
+    const char *words[] = { "abc", "bca", "cab", "acb", "ba", "ca" },
+               *sounds[] = { "A B C", "B C A", "C A B", "A C B", "B A", "C A" };
     const attend_aligner_options o = attend_aligner_defaults();
     attend_aligner *a = NULL;
     assert_ok(attend_aligner_new(&a, &o));

@@ -11,7 +11,7 @@ static void lists_of_names_are_complete(void **state)
     assert_true(i == ATTEND_INT8 + 1 && !attend_precision_name((attend_precision)i));
     for (i = 0; attend_token_kind_names[i]; i++)
         assert_string_equal(attend_token_kind_name((attend_token_kind)i), attend_token_kind_names[i]);
-    assert_true(i == ATTEND_TOKENS_BPE + 1 && !attend_token_kind_name((attend_token_kind)i));
+    assert_true(i == ATTEND_TOKENS_JAMO + 1 && !attend_token_kind_name((attend_token_kind)i));
     for (i = 0; attend_attention_kind_names[i]; i++)
         assert_string_equal(attend_attention_kind_name((attend_attention_kind)i), attend_attention_kind_names[i]);
     assert_true(i == ATTEND_ATTENTION_DECODER + 1 && !attend_attention_kind_name((attend_attention_kind)i));

@@ -9,7 +9,7 @@ static const attend_architecture RNN = ATTEND_ARCHITECTURE_RNN, TRANSFORMER = AT
 static attend_data_size data_of(uint64_t pairs, bool sentences)
 {
     const uint64_t words = sentences ? 10 * pairs : pairs, characters = sentences ? 59 * pairs : 8 * pairs;
-    return (attend_data_size){ pairs, { words, words }, { characters, characters } };
+    return (attend_data_size){ pairs, { words, words }, { characters, characters }, { 0, 0 } };
 }
 
 static void more_data_more_model(void **state)
@@ -24,13 +24,18 @@ static void more_data_more_model(void **state)
                 assert_true(s.hidden >= 128 && s.hidden <= 512 && s.embedding >= 64 && s.embedding <= 512);
                 assert_true(s.dropout >= 0.1 && s.dropout <= 0.3 && s.vocab_size >= 1000 && s.epochs >= 5 &&
                             s.epochs <= 100);
-                assert_true(s.batch_tokens >= 200 && s.batch_tokens <= 4000);
+                assert_true(s.batch_tokens >= (s.cosine_epochs > 0 ? 100 : 200) && s.batch_tokens <= 4000);
+                /* few pairs of words have a schedule of their own; more of them have fewer epochs */
+                assert_true((s.cosine_epochs > 0) == (s.is_word_level && s.data_tokens < 150000));
+                assert_true((s.cosine_epochs > 0) == (s.average > 0) && (s.cosine_epochs > 0) == (s.crop > 0));
+                assert_true(s.cosine_epochs <= 500 && (s.cosine_epochs <= before.cosine_epochs || pairs == 1));
                 assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens &&
                             s.vocab_size >= before.vocab_size);
                 const attend_training_sizes t = attend_training_sizes_for((attend_preset)preset, TRANSFORMER, &d, NULL);
                 assert_true(t.hidden % t.heads == 0 && t.layers <= ATTEND_MAX_LAYERS && t.embedding == 0);
                 assert_true(t.hidden >= smaller.hidden && t.layers >= smaller.layers);
-                assert_true(t.vocab_size == s.vocab_size && t.batch_tokens == s.batch_tokens && s.layers == 0);
+                assert_true(t.vocab_size == s.vocab_size && s.layers == 0 && t.cosine_epochs == 0 && t.crop == 0);
+                assert_true(t.batch_tokens == s.batch_tokens || s.cosine_epochs > 0);
                 smaller = t;
                 if (preset == ATTEND_PRESET_TINY) assert_true(s.hidden == 128 && t.hidden == 64);
                 before = s;
@@ -42,9 +47,9 @@ static void recipes_keep_their_sizes(void **state)
 {
     (void)state;
     /* Multi30k: 29,000 captions of 13 words; Arabic names, 11,868; CMUdict, 105,000 words and their sounds */
-    const attend_data_size captions = { 29000, { 377000, 360000 }, { 1800000, 2100000 } },
-                           names = { 11868, { 11900, 11900 }, { 71000, 86000 } },
-                           sounds = { 105000, { 105000, 660000 }, { 780000, 2200000 } };
+    const attend_data_size captions = { 29000, { 377000, 360000 }, { 1800000, 2100000 }, { 0, 0 } },
+                           names = { 11868, { 11900, 11900 }, { 71000, 86000 }, { 0, 0 } },
+                           sounds = { 105000, { 105000, 660000 }, { 780000, 2200000 }, { 0, 0 } };
     attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &captions, NULL);
     assert_true(s.hidden == 384 && s.embedding == 256 && s.vocab_size == 6000 && s.batch_tokens == 1900);
     assert_true(s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE && !s.is_word_level);
@@ -61,13 +66,30 @@ static void recipes_keep_their_sizes(void **state)
     }
 }
 
+/* Sources of Hangul syllables are split into letters, if the source is split at all. */
+static void hangul_is_split_into_letters(void **state)
+{
+    (void)state;
+    attend_data_size d = { 800, { 800, 5500 }, { 2500, 14000 }, { 2400, 0 } };
+    attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &d, NULL);
+    assert_true(s.tokens[0] == ATTEND_TOKENS_JAMO && s.tokens[1] == ATTEND_TOKENS_WORD);
+    d.syllables[0] = 1200; /* less than half */
+    assert_true(attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &d, NULL).tokens[0] == ATTEND_TOKENS_CHAR);
+    d = (attend_data_size){ 800, { 8000, 8000 }, { 32000, 32000 }, { 25000, 25000 } }; /* sentences */
+    s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &d, NULL);
+    assert_true(s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE);
+    d = (attend_data_size){ 800, { 0, 800 }, { 0, 2500 }, { 0, 2500 } }; /* lines of a language model */
+    s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &d, NULL);
+    assert_true(s.tokens[1] == ATTEND_TOKENS_JAMO && s.data_tokens == 2500);
+}
+
 static void lines_have_their_own_table(void **state)
 {
     (void)state;
     for (int preset = 0; attend_preset_names[preset]; preset++) {
         attend_training_sizes before = { .hidden = 0 };
         for (uint64_t lines = 1; lines < (uint64_t)1 << 40; lines = 3 * lines / 2 + 1) {
-            const attend_data_size d = { lines, { 0, 20 * lines }, { 0, 110 * lines } };
+            const attend_data_size d = { lines, { 0, 20 * lines }, { 0, 110 * lines }, { 0, 0 } };
             const attend_training_sizes s = attend_training_sizes_for((attend_preset)preset, RNN, &d, NULL);
             assert_true(!s.is_word_level && s.tokens[0] == ATTEND_TOKENS_BPE && s.tokens[1] == ATTEND_TOKENS_BPE);
             assert_true(s.label_smoothing == 0 && s.data_tokens == 20 * lines && s.epochs >= 5 && s.epochs <= 100);
@@ -76,7 +98,7 @@ static void lines_have_their_own_table(void **state)
             before = s;
         }
     }
-    const attend_data_size words = { 1000, { 0, 1000 }, { 0, 7000 } };
+    const attend_data_size words = { 1000, { 0, 1000 }, { 0, 7000 }, { 0, 0 } };
     attend_training_sizes s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &words, NULL);
     assert_true(s.is_word_level && s.tokens[0] == ATTEND_TOKENS_CHAR && s.data_tokens == 7000);
     const int given[2] = { ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD };
@@ -102,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(more_data_more_model),
                                         cmocka_unit_test(recipes_keep_their_sizes),
+                                        cmocka_unit_test(hangul_is_split_into_letters),
                                         cmocka_unit_test(lines_have_their_own_table),
                                         cmocka_unit_test(given_token_kinds_are_kept) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,12 +4,15 @@
 #include "core/memory.h"
 #include "support/lines.h"
 #include "support/round_trip.h"
+#include "core/utf8.h"
+#include "text/detokenize.h"
 #include "text/tokenizer.h"
 #include <math.h>
 
 static const char small_text[] =
     "the cat sat on the mat\nthe dog  sat\nna\xc3\xafve caf\xc3\xa9\n<s> <0x41> </s> <unk>\n";
-static const attend_token_kind all_kinds[] = { ATTEND_TOKENS_WORD, ATTEND_TOKENS_CHAR, ATTEND_TOKENS_BPE };
+static const attend_token_kind all_kinds[] = { ATTEND_TOKENS_WORD, ATTEND_TOKENS_CHAR, ATTEND_TOKENS_BPE,
+                                               ATTEND_TOKENS_JAMO };
 
 static attend_tokenizer *learn(const char *text, attend_token_kind kind, int vocab_size, int min_count)
 {
@@ -48,7 +51,7 @@ static const char *text_of(const attend_tokenizer *t, const int *ids, int count)
 static void reserved_tokens(void **state)
 {
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         attend_tokenizer *t = learn(small_text, all_kinds[k], 0, 1);
         assert_int_equal(attend_tokenizer_kind(t), all_kinds[k]);
         assert_string_equal(attend_tokenizer_token(t, ATTEND_UNKNOWN), "<unk>");
@@ -70,7 +73,8 @@ static void reserved_tokens(void **state)
     assert_string_equal(attend_token_kind_name(ATTEND_TOKENS_WORD), "word");
     assert_string_equal(attend_token_kind_name(ATTEND_TOKENS_CHAR), "char");
     assert_string_equal(attend_token_kind_name(ATTEND_TOKENS_BPE), "bpe");
-    assert_null(attend_token_kind_name((attend_token_kind)3));
+    assert_string_equal(attend_token_kind_name(ATTEND_TOKENS_JAMO), "jamo");
+    assert_null(attend_token_kind_name((attend_token_kind)4));
 }
 
 static void words(void **state)
@@ -125,6 +129,50 @@ static void characters_and_bytes(void **state)
     attend_tokenizer_free(t);
 }
 
+/* U+AC01 is U+1100 U+1161 U+11A8, U+AC00 is U+1100 U+1161, U+D55C is U+1112 U+1161 U+11AB. */
+static void hangul_syllables_are_split(void **state)
+{
+    (void)state;
+    attend_tokenizer *t = learn("\xea\xb0\x81 a\xea\xb0\x80", ATTEND_TOKENS_JAMO, 0, 1);
+    assert_int_equal(attend_tokenizer_size(t), 259 + 5); /* three letters, space and a */
+    static const char text[] = "\xea\xb0\x80"
+                               "a\xea\xb0\x81\xed\x95\x9c";
+    assert_string_equal(tokens_of(t, text, sizeof text - 1),
+                        "\xe1\x84\x80|\xe1\x85\xa1|a|\xe1\x84\x80|\xe1\x85\xa1|\xe1\x86\xa8|<0xED>|<0x95>|<0x9C>|");
+    assert_null(round_trip(t, text, sizeof text - 1, 0, 0));
+    attend_ids ids = { 0 };
+    assert_ok(attend_tokenizer_encode(t, text, sizeof text - 1, &ids, 0, 0, 0));
+    assert_true(ids.spans[0].end == 1 && ids.spans[1].begin == 1 && ids.spans[1].end == 3);
+    /* the text and the spans of an output: the letters of a syllable share its span */
+    attend_string out = { 0 };
+    attend_span spans[9];
+    assert_ok(attend_detokenize(t, ids.ids, ids.count, NULL, &out, spans));
+    assert_string_equal(out.text, text);
+    assert_true(spans[0].begin == 0 && spans[0].end == 3 && spans[1].begin == 0 && spans[1].end == 3);
+    assert_true(spans[3].begin == 4 && spans[5].end == (int)out.size);
+    out.size = 0; /* letters that make no syllable stay as they are */
+    const int odd[] = { ids.ids[1], ids.ids[5], ids.ids[0], ids.ids[0], ids.ids[1], ids.ids[5], ids.ids[5] };
+    assert_string_equal(text_of(t, odd, 7), "\xe1\x85\xa1\xe1\x86\xa8\xe1\x84\x80\xea\xb0\x81\xe1\x86\xa8");
+    const int bytes[] = { ids.ids[0], 3 + 0xe1, 3 + 0x85, 3 + 0xa1, ids.ids[5] }; /* the vowel as bytes */
+    assert_ok(attend_detokenize(t, bytes, 5, NULL, &out, spans));
+    assert_string_equal(out.text, "\xea\xb0\x81");
+    assert_string_equal(text_of(t, bytes, 5), out.text);
+    attend_ids_free(&ids);
+    attend_string_free(&out);
+    attend_tokenizer_free(t);
+    /* all syllables */
+    lines l = { 0 };
+    for (int point = 0xac00; point <= 0xd7a3; point++) {
+        char syllable[4];
+        lines_add(&l, syllable, attend_utf8_put(syllable, point));
+    }
+    assert_ok(lines_learn(&t, &l, ATTEND_TOKENS_JAMO, 0, 1));
+    assert_int_equal(attend_tokenizer_size(t), 259 + 19 + 21 + 27);
+    for (size_t i = 0; i < l.count; i++) assert_null(round_trip(t, l.lines[i], l.sizes[i], 0, 0));
+    lines_free(&l);
+    attend_tokenizer_free(t);
+}
+
 static int broken_line(void *user, const char **line, size_t *size)
 {
     *line = ++*(int *)user == 3 ? "caf\xe9" : "fine";
@@ -149,7 +197,7 @@ static void invalid_use_is_reported(void **state)
     assert_int_equal(lines_learn(&t, &l, ATTEND_TOKENS_WORD, -1, 1), ATTEND_BAD_USAGE);
     assert_int_equal(lines_learn(&t, &l, ATTEND_TOKENS_WORD, 0, -1), ATTEND_BAD_USAGE);
     lines_free(&l);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         const attend_tokenizer_options options = { .kind = all_kinds[k], .min_count = 1 };
         int calls = 0;
         assert_int_equal(attend_tokenizer_learn(&t, &options, broken_line, &calls), ATTEND_BAD_DATA);
@@ -185,7 +233,7 @@ static void invalid_use_is_reported(void **state)
 static void tokens_and_text_are_appended(void **state)
 {
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         attend_tokenizer *t = learn(small_text, all_kinds[k], 0, 1);
         attend_ids ids = { 0 };
         attend_string out = { 0 };
@@ -211,7 +259,7 @@ static void nothing_is_lost(void **state)
     for (int round = 0; round < 12; round++) {
         lines l = { 0 };
         for (size_t i = lines_below(200); i > 0; i--) lines_add(&l, text, any_text(text, 20));
-        for (int k = 1; k < 3; k++) {
+        for (int k = 1; k < 4; k++) {
             attend_tokenizer *t = NULL;
             assert_ok(lines_learn(&t, &l, all_kinds[k], 259 + (int)lines_below(400), 1 + (int)lines_below(4)));
             for (int i = 0; i < 1500; i++) {
@@ -240,7 +288,7 @@ static void at_least_so_many_tokens(void **state)
 {
     (void)state;
     char text[4096];
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         attend_tokenizer *t =
             learn("\xea\xb0\x81\xea\xb0\x81\xea\xb0\x81\n\xea\xb0\x81\xea\xb0\x81\xea\xb0\x81", all_kinds[k], 0, 1);
         for (int i = 0; i < 2000; i++) {
@@ -268,7 +316,7 @@ static void the_order_of_lines_does_not_matter(void **state)
     lines forth = { 0 }, back = { 0 };
     for (int i = 0; i < 300; i++) lines_add(&forth, text, any_text(text, 30));
     for (size_t i = forth.count; i > 0; i--) lines_add(&back, forth.lines[i - 1], forth.sizes[i - 1]);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         attend_tokenizer *a = NULL, *b = NULL;
         assert_ok(lines_learn(&a, &forth, all_kinds[k], 700, 1));
         assert_ok(lines_learn(&b, &back, all_kinds[k], 700, 1));
@@ -303,7 +351,7 @@ static void memory_runs_out(void **state)
         "x1 x2 x3 x4 x5 x6 x7 x8 x9 y1 y2 y3 y4 y5 y6 y7 y8 y9 z1 z2 z3 z4 z5 z6 z7 z8 z9 w1 w2 w3 w4 w5 w6 w7 w8\n");
     for (size_t i = 0; i < sizeof odd; i++) odd[i] = (char)('!' + i % 90);
     memcpy(odd + 8, "e\xcc\x81 \xe2\x96\x81", 7);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 4; k++)
         for (long n = 1;; n++) {
             attend_memory_refuse(n);
             const int status = use(&l, all_kinds[k], odd, sizeof odd);
@@ -325,6 +373,7 @@ int main(void)
         cmocka_unit_test(reserved_tokens),
         cmocka_unit_test(words),
         cmocka_unit_test(characters_and_bytes),
+        cmocka_unit_test(hangul_syllables_are_split),
         cmocka_unit_test(invalid_use_is_reported),
         cmocka_unit_test(tokens_and_text_are_appended),
         cmocka_unit_test(nothing_is_lost),

@@ -501,6 +501,47 @@ static void bpe_with_dropout_does_not_depend_on_threads(void **state)
     same_file("bpe", "bpe2", ".checkpoint");
 }
 
+/* With crops, too, a model depends neither on threads nor on interruptions; crops make another model. */
+static void crops_are_reproducible(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("cropped");
+    o.crop = 0.5;
+    assert_ok(attend_train(&o, NULL, NULL));
+    attend_train_end end = ATTEND_TRAIN_STOPPED;
+    for (int runs = 0; end == ATTEND_TRAIN_STOPPED; runs++) {
+        o = options_for("cropped2");
+        stopper s = { .left = 5 };
+        const attend_train_events events = { .user = &s, .stop = stop_after };
+        o.crop = 0.5, o.threads = 1 + runs % 2;
+        assert_ok(attend_train(&o, &events, &end));
+        assert_true(runs < 30);
+    }
+    same_file("cropped", "cropped2", "");
+    same_file("cropped", "cropped2", ".checkpoint");
+    char text[64];
+    assert_ok(attend_checkpoint_option(in_folder("cropped.checkpoint"), "crop", text, sizeof text));
+    assert_string_equal(text, "0.5");
+    assert_ok(attend_checkpoint_option(in_folder("cropped.checkpoint"), "hidden", text, sizeof text));
+    assert_string_equal(text, "8");
+    assert_ok(attend_checkpoint_option(in_folder("cropped.checkpoint"), "no-such-option", text, sizeof text));
+    assert_string_equal(text, "");
+    assert_int_equal(attend_checkpoint_option(in_folder("no.checkpoint"), "crop", text, sizeof text), ATTEND_IO);
+    o = options_for("cropped");
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "crop '0.5', and now it is '0'"));
+    o = options_for("both");
+    o.crop = 0.5, o.bpe_dropout = 0.1;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    assert_non_null(strstr(attend_message(), "cannot be combined"));
+    o.crop = 1, o.bpe_dropout = 0;
+    assert_int_equal(attend_train(&o, NULL, NULL), ATTEND_BAD_USAGE);
+    size_t size[2];
+    char *cropped = get_file(in_folder("cropped"), &size[0]), *whole = get_file(in_folder("reference"), &size[1]);
+    assert_true(cropped && whole && (size[0] != size[1] || memcmp(cropped, whole, size[0]) != 0));
+    free(cropped), free(whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +563,7 @@ int main(void)
         cmocka_unit_test(the_log_is_json),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(bpe_with_dropout_does_not_depend_on_threads),
+        cmocka_unit_test(crops_are_reproducible),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);
 }
