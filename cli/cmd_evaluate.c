@@ -2,6 +2,8 @@
 #include "options.h"
 #include "memory_option.h"
 #include "search_options.h"
+
+#include "compute_option.h"
 #include "data_files.h"
 #include "evaluate_language_model.h"
 #include "evaluation.h"
@@ -70,6 +72,7 @@ static int translate(const settings *s, const text_lines *sources, text_lines *t
     const attend_translator_options o = search_settings_options(&s->search);
     attend_model *m = NULL;
     translate_cost cost;
+    if (!s->quiet) compute_option_note(&verb_evaluate, s->search.compute);
     int status = attend_model_load(&m, s->model, NULL);
     if (status == ATTEND_OK)
         status = translate_lines(s->quiet ? NULL : &verb_evaluate, m, &o, sources, NULL, to, &cost);

@@ -64,7 +64,10 @@ static int fill(attend_translator *t, const attend_model *const *models)
     int status = attend_pipelines_from_model(t->sides, models[0]);
     attend_pipelines_set_unit(t->sides, t->o.unit);
     if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
-    for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) status = attend_ctx_new(&t->contexts[i]);
+    for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) {
+        status = attend_ctx_new(&t->contexts[i]);
+        if (status == ATTEND_OK) status = attend_ctx_set_compute(t->contexts[i], t->o.compute);
+    }
     return status;
 }
 

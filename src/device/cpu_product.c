@@ -1,6 +1,7 @@
 /* cpu_product.c: matrix products; large ones are divided among the threads of the context. */
 #include "device/cpu.h"
 
+#include "kernel/halves.h"
 #include <string.h>
 
 /* Minimum number of multiplications for which threads are used. Waking a spinning thread takes one or two microseconds,
@@ -14,25 +15,54 @@ int attend_cpu_product_threads(const attend_compute *c, size_t multiplications)
 
 /* ---- packed weights ---- */
 
-size_t attend_cpu_packed_bytes(attend_precision precision, size_t k, size_t n)
+size_t attend_cpu_packed_bytes(const attend_compute *c, attend_precision precision, size_t k, size_t n)
 {
-    return attend_packed_bytes(precision, k, n);
+    const attend_compute_precision compute = attend_product_precision(precision, c->precision);
+    return compute == ATTEND_COMPUTE_FP32 ? attend_packed_bytes(precision, k, n) : attend_halves_bytes(compute, k, n);
 }
 
 void attend_cpu_pack(const attend_compute *c, attend_precision precision, bool transpose, size_t k, size_t n,
                      const void *w, void *packed)
 {
-    (void)c;
-    if (transpose)
+    const attend_compute_precision compute = attend_product_precision(precision, c->precision);
+    if (compute != ATTEND_COMPUTE_FP32)
+        attend_halves_pack(precision, compute, transpose, k, n, w, transpose ? k : n, packed);
+    else if (transpose)
         attend_pack_as(precision, k, n, w, packed);
     else
         attend_pack(false, k, n, w, n, packed);
+}
+
+/* Rows to round to bfloat16. */
+typedef struct shared_split {
+    const real *x;
+    size_t row, k;
+    attend_compute_precision compute;
+    char *halves;
+} shared_split;
+
+static void split_rows(const void *user, size_t first, size_t count)
+{
+    const shared_split *s = user;
+    attend_halves_split(s->compute, count, s->k, s->x + first * s->row, s->row,
+                        s->halves + first * attend_halves_row_bytes(s->compute, s->k));
+}
+
+static bool split_activations(const attend_compute *c, activations *a, const packed_matrix *w)
+{
+    shared_split s = { .x = a->values, .row = a->row, .k = w->k, .compute = w->compute };
+    s.halves = attend_arena_alloc(c->scratch, a->m * attend_halves_row_bytes(w->compute, w->k));
+    if (!s.halves) return false;
+    attend_cpu_rows(c, a->m, w->k, split_rows, &s);
+    a->halves = s.halves;
+    return true;
 }
 
 bool attend_cpu_activations(const attend_compute *c, activations *a, size_t m, const real *x, size_t row,
                             const packed_matrix *w)
 {
     *a = (activations){ .m = m, .values = x, .row = row };
+    if (w->compute != ATTEND_COMPUTE_FP32) return split_activations(c, a, w);
     if (w->precision != ATTEND_INT8) return true;
     const attend_kernel_table *t = attend_kernel();
     const size_t bytes = (size_t)t->int8_bytes, row_bytes = attend_int8_depth(w->k) * bytes, used = w->k * bytes;
@@ -97,6 +127,7 @@ bool attend_cpu_product(const attend_compute *c, packed_start start, const real 
 
 typedef struct shared_gemm {
     const device_gemm *g;
+    attend_compute_precision compute;
     size_t height; /* rows per piece */
     real *scratch;
     size_t scratch_size; /* per piece */
@@ -107,9 +138,14 @@ static void run_rows(void *user, int i)
     const shared_gemm *s = user;
     const device_gemm *g = s->g;
     const size_t first = (size_t)i * s->height, rows = g->m - first < s->height ? g->m - first : s->height;
-    attend_gemm(g->transpose_a, g->transpose_b, g->start, rows, g->n, g->k,
-                g->a + (g->transpose_a ? first : first * g->lda), g->lda, g->b, g->ldb, g->c + first * g->ldc, g->ldc,
-                s->scratch + (size_t)i * s->scratch_size);
+    const real *a = g->a + (g->transpose_a ? first : first * g->lda);
+    real *scratch = s->scratch + (size_t)i * s->scratch_size;
+    if (s->compute == ATTEND_COMPUTE_FP32)
+        attend_gemm(g->transpose_a, g->transpose_b, g->start, rows, g->n, g->k, a, g->lda, g->b, g->ldb,
+                    g->c + first * g->ldc, g->ldc, scratch);
+    else
+        attend_halves_gemm(s->compute, g->transpose_a, g->transpose_b, g->start, rows, g->n, g->k, a, g->lda, g->b,
+                           g->ldb, g->c + first * g->ldc, g->ldc, scratch);
 }
 
 bool attend_cpu_gemm(const attend_compute *c, const device_gemm *g)
@@ -119,9 +155,13 @@ bool attend_cpu_gemm(const attend_compute *c, const device_gemm *g)
     const size_t threads = (size_t)attend_cpu_product_threads(c, g->m * g->n * g->k);
     const size_t height = threads == 1 ? g->m : (g->m + threads * UNIT - 1) / (threads * UNIT) * UNIT;
     const size_t pieces = (g->m + height - 1) / height;
-    const size_t size = (attend_gemm_scratch(height, g->n, g->k) + ALIGNED - 1) / ALIGNED * ALIGNED;
+    const size_t numbers = c->precision == ATTEND_COMPUTE_FP32
+                               ? attend_gemm_scratch(height, g->n, g->k)
+                               : attend_halves_gemm_scratch(c->precision, height, g->n, g->k);
+    const size_t size = (numbers + ALIGNED - 1) / ALIGNED * ALIGNED;
     const arena_mark mark = attend_arena_mark(c->scratch);
     shared_gemm s = { .g = g,
+                      .compute = c->precision,
                       .height = height,
                       .scratch = attend_arena_alloc(c->scratch, pieces * size * sizeof(real)),
                       .scratch_size = size };
