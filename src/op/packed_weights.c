@@ -1,13 +1,19 @@
 /* packed_weights.c: the packed copies of parameters, recreated when the value or the kernel table changes. */
 #include "op/packed_weights.h"
 
-static bool repack(attend_param *p, param_cache *copy, attend_compute_precision precision, bool transpose)
+static bool is_fresh(const attend_param *p, const param_cache *copy)
+{
+    return copy->key == attend_kernel() && copy->version == atomic_load(&p->version);
+}
+
+static bool repack(attend_param *p, param_cache *copy, attend_compute_precision precision, bool transpose,
+                   attend_pool *pool)
 {
     /* The parameter is (out, in). With transpose, op(B) is W' (in, out), for y = x W'; otherwise it is W. */
     size_t rows = (size_t)p->shape[0], columns = (size_t)p->shape[1];
     size_t k = transpose ? columns : rows, n = transpose ? rows : columns;
     const attend_device *d = attend_device_at(p->memory);
-    const attend_compute compute = { .precision = precision };
+    const attend_compute compute = { .pool = pool, .precision = precision };
     size_t size = d->packed_bytes(&compute, p->precision, k, n);
     if (size != copy->size || !copy->data) {
         p->memory->give(copy->data);
@@ -24,10 +30,21 @@ const void *attend_param_packed(attend_param *p, attend_compute_precision precis
 {
     param_cache *copy = &p->cache[2 * precision + transpose];
     pthread_mutex_lock(&p->lock);
-    bool fresh = copy->key == attend_kernel() && copy->version == atomic_load(&p->version);
-    if (!fresh) fresh = repack(p, copy, precision, transpose);
+    const bool fresh = is_fresh(p, copy) || repack(p, copy, precision, transpose, NULL);
     pthread_mutex_unlock(&p->lock);
     return fresh ? copy->data : NULL;
+}
+
+void attend_params_repack(const attend_params *set, attend_pool *pool)
+{
+    for (int i = 0; i < set->count; i++)
+        for (int j = 0; j < PARAM_CACHES; j++) {
+            attend_param *p = set->list[i];
+            param_cache *copy = &p->cache[j];
+            pthread_mutex_lock(&p->lock);
+            if (copy->data && !is_fresh(p, copy)) repack(p, copy, (attend_compute_precision)(j / 2), j % 2, pool);
+            pthread_mutex_unlock(&p->lock);
+        }
 }
 
 /* Any rank 2 variable in fp32; if it is not a parameter, it is packed into the context's device memory. */
