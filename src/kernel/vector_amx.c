@@ -18,7 +18,7 @@ enum {
     STEP = 64,         /* bytes of a row of A in a tile; numbers of a group or pair times 16 */
     B_ROW = PANEL * 4, /* bytes of a row of a panel */
     B_STEP = TILE_ROWS * B_ROW,
-    FEW_ROWS = 4,             /* for so few rows the vector kernel of 8-bit numbers is as fast */
+    FEW_ROWS = 4,             /* so few rows use the vector kernel of 8-bit numbers; not measured */
     ROW_BLOCK_BYTES = 1 << 19 /* of A, which stay in the second-level cache */
 };
 
