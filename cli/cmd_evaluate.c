@@ -3,6 +3,8 @@
 #include "plugin_option.h"
 #include "memory_option.h"
 #include "search_options.h"
+
+#include "compute_option.h"
 #include "data_files.h"
 #include "evaluate_language_model.h"
 #include "evaluation.h"
@@ -93,6 +95,7 @@ static int translate(evaluation *e, const settings *s, const text_lines *sources
     const attend_translator_options o = search_settings_options(&s->search);
     attend_model *m = NULL;
     translate_cost cost;
+    if (!s->quiet) compute_option_note(&verb_evaluate, s->search.compute);
     int status = attend_model_load(&m, s->model, NULL);
     if (status == ATTEND_OK) status = fit_case(e, m, s);
     if (status == ATTEND_OK)

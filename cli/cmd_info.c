@@ -148,6 +148,15 @@ static void print_cpu_json(void)
         json_text(&w, "needs", k.needs);
         json_bool(&w, "supported", k.supported);
         json_bool(&w, "in_use", k.in_use);
+        json_bool(&w, "refused", k.refused);
+        attend_json_end_object(&w);
+    }
+    attend_json_end_array(&w);
+    json_begin_array(&w, "compute");
+    for (int i = 0; attend_compute_names[i]; i++) {
+        attend_json_begin_object(&w);
+        json_text(&w, "name", attend_compute_names[i]);
+        json_bool(&w, "fast", attend_compute_is_fast((attend_compute_precision)i));
         attend_json_end_object(&w);
     }
     attend_json_end_array(&w);
@@ -171,10 +180,17 @@ static void print_cpu_text(void)
                      ? ", unless ATTEND_KERNEL selects another, as it does now"
                      : "");
     for (int i = 0; attend_kernel_at(i, &k); i++)
-        attend_print(stdout, "  %-12s needs %-24s %s\n", k.name, k.needs,
+        attend_print(stdout, "  %-12s needs %-42s %s\n", k.name, k.needs,
                      k.in_use      ? "in use"
                      : k.supported ? "supported"
+                     : k.refused   ? "refused by the operating system"
                                    : "not supported by this processor");
+    attend_print(stdout, "compute     the precisions of matrix products (option --compute)\n");
+    for (int i = 0; attend_compute_names[i]; i++)
+        attend_print(stdout, "  %-12s %s\n", attend_compute_names[i],
+                     i == ATTEND_COMPUTE_FP32                              ? "the default"
+                     : attend_compute_is_fast((attend_compute_precision)i) ? "faster than fp32"
+                                                                           : "slower than fp32");
 }
 
 static int run(int argc, char **argv)

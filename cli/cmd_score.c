@@ -1,5 +1,6 @@
 /* cmd_score.c: log-probabilities of given targets. */
 #include "options.h"
+#include "compute_option.h"
 #include "plugin_option.h"
 #include "data_files.h"
 #include "json_members.h"
@@ -15,6 +16,7 @@ typedef struct settings {
     pairs_list input;
     texts_list plugins;
     long long threads, memory;
+    int compute;
     bool per_token, json, quiet;
 } settings;
 
@@ -30,6 +32,7 @@ static const option table[] = {
       "number of threads; does not change the scores (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
+    COMPUTE_OPTION(AT(compute)),
     { "json", NULL, "print one JSON object per pair, and one for the totals", OPTION_FLAG, AT(json), 0, 0, NULL },
     PLUGIN_OPTION(AT(plugins)),
     { "quiet", NULL, "print no warnings and no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
@@ -149,7 +152,8 @@ static int score(settings *s)
         x.t.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;
         usage = data_files_resolve(&verb_score, "input", &s->input, task);
     }
-    const score_options o = { .threads = s->threads, .memory = s->memory };
+    const score_options o = { .threads = s->threads, .memory = s->memory, .compute = s->compute };
+    if (status == ATTEND_OK && usage == 0 && !s->quiet) compute_option_note(&verb_score, s->compute);
     if (status == ATTEND_OK && usage == 0) status = score_pairs(m, &s->input, &o, visit, &x);
     attend_model_free(m);
     if (status != ATTEND_OK) return cli_fail(&verb_score, status);

@@ -3,6 +3,8 @@
 #include "plugin_option.h"
 #include "output_file.h"
 #include "search_options.h"
+
+#include "compute_option.h"
 #include "sentence_parts.h"
 #include "translation_writer.h"
 #include "unit_option.h"
@@ -419,6 +421,7 @@ static int translate(settings *s, const parsed *p)
     }
     if (status == ATTEND_OK && s->dictionary) status = attend_dictionary_read(&dictionary, s->dictionary);
     const attend_translator_options o = options_of(s, dictionary);
+    if (status == ATTEND_OK && !s->quiet) compute_option_note(&verb_translate, s->search.compute);
     if (status == ATTEND_OK)
         status = attend_translator_new_ensemble(&t, (const attend_model *const *)models, s->models.count, &o);
     if (status == ATTEND_OK && s->prefix) status = attend_lines_open(&in.prefixes, s->prefix);

@@ -27,6 +27,7 @@ int score_pairs(const attend_model *m, const pairs_list *input, const score_opti
     pair_reader *from = NULL;
     int status = attend_scorer_new(&scorer, m, (int)o->threads, o->weights);
     if (status == ATTEND_OK) status = attend_scorer_set_memory(scorer, memory_limit(o->memory));
+    if (status == ATTEND_OK) status = attend_scorer_set_compute(scorer, (attend_compute_precision)o->compute);
     if (status == ATTEND_OK) status = pair_reader_open(&from, input);
     while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0)
         status = score_batch(scorer, from, is_language_model, visit, user);

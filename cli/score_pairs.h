@@ -12,6 +12,7 @@ typedef int (*scored_pair_visitor)(void *user, const attend_scored_pair *r, unsi
 typedef struct score_options {
     long long threads;
     long long memory; /* see memory_option.h */
+    int compute;      /* attend_compute_precision */
     bool weights;     /* the results have attention weights */
 } score_options;
 

@@ -1,5 +1,6 @@
 #include "search_options.h"
 
+#include "compute_option.h"
 #include "memory_option.h"
 #include <attend/processors.h>
 #define AT(member) offsetof(search_settings, member)
@@ -22,6 +23,7 @@ static const option table[] = {
       "number of threads; does not change the translations (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
+    COMPUTE_OPTION(AT(compute)),
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 const option_group search_option_group = { "search", "docs/translate.md", table, NULL };
@@ -37,7 +39,8 @@ search_settings search_settings_defaults(void)
                               .max_input_length = o.max_tokens,
                               .batch_tokens = o.batch_tokens,
                               .threads = attend_processors_threads(),
-                              .memory = MEMORY_DEFAULT };
+                              .memory = MEMORY_DEFAULT,
+                              .compute = (int)o.compute };
 }
 
 attend_translator_options search_settings_options(const search_settings *s)
@@ -48,5 +51,6 @@ attend_translator_options search_settings_options(const search_settings *s)
     o.search.length_ratio = s->length_ratio, o.search.length_extra = (int)s->length_extra;
     o.threads = (int)s->threads, o.batch_tokens = (int)s->batch_tokens, o.max_tokens = (int)s->max_input_length;
     o.memory = memory_limit(s->memory);
+    o.compute = (attend_compute_precision)s->compute;
     return o;
 }

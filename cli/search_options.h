@@ -10,6 +10,7 @@
 typedef struct search_settings {
     long long beam, length_extra, max_input_length, batch_tokens, threads, memory;
     double length_penalty, coverage_penalty, length_ratio;
+    int compute;
 } search_settings;
 
 extern const option_group search_option_group;

@@ -1,6 +1,8 @@
 /* train_options.c: the options of training, and those that are chosen from the amount of data. */
 #include "train_options.h"
 
+#include "compute_option.h"
+
 #include <attend/processors.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +71,7 @@ static const option table[] = {
     { "valid-metric", NULL,
       "metric that selects the best model; word-error: wrong lines if a line is a word, otherwise wrong words",
       OPTION_CHOICE, AT(metric), 0, 0, valid_metric_choices },
+    COMPUTE_OPTION(AT(compute)),
     { "seed", "N", "random seed; the same seed gives the same model", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -316,6 +319,7 @@ train_settings train_settings_defaults(void)
         .save_every = (long long)o.save_every,
         .log_every = (long long)o.log_every,
         .metric = (int)o.valid_metric,
+        .compute = (int)o.compute,
         .seed = (long long)o.seed,
         .threads = attend_processors_threads(), /* the library's default is 1 */
         .memory = (long long)o.memory,
@@ -357,6 +361,7 @@ attend_train_options train_settings_options(const verb *v, const train_settings 
     o.valid_every = (uint64_t)s->valid_every, o.save_every = (uint64_t)s->save_every,
     o.log_every = (uint64_t)s->log_every;
     o.valid_metric = valid_metric_of(s->metric, s->is_word_level);
+    o.compute = (attend_compute_precision)s->compute;
     o.seed = (uint64_t)s->seed;
     o.threads = (int)s->threads;
     o.memory = (size_t)s->memory;

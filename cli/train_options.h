@@ -17,7 +17,7 @@ typedef struct train_settings {
     int preset, tokens, source_tokens, target_tokens, lowercase;
     long long vocab_size, source_vocab_size, target_vocab_size, min_count, max_length;
     double bpe_dropout, crop;
-    int optimizer, schedule, metric;
+    int optimizer, schedule, metric, compute;
     double momentum, weight_decay, rate, clip, smoothing, average;
     long long warmup, accumulate, batch_tokens, epochs, updates, patience, valid_every, save_every, log_every, seed,
         threads, memory, keep, average_checkpoints;

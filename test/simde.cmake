@@ -20,9 +20,16 @@ if(NOT ATTEND_SANITIZE AND NOT ATTEND_THREAD_SANITIZE AND CMAKE_C_COMPILER_ID ST
   target_compile_options(attend_vnni_simde PRIVATE -O2 -mavx2 -mfma -Wno-psabi)
   target_compile_definitions(attend_vnni_simde PRIVATE ATTEND_AVX512_EMULATION="support/simde_avx512.h" ATTEND_VECTOR_HEADER="kernel/vec_avx512vnni.h")
   target_include_directories(attend_vnni_simde PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
-  foreach(name test_additive test_elementary test_kernels test_packed)
+  # The table of BF16 adds its products to that of VNNI, and the table of AMX those of tiles, in plain C (support/plain_tiles.h).
+  add_library(attend_bf16_simde OBJECT ${PROJECT_SOURCE_DIR}/src/kernel/vector_table_bf16.c ${PROJECT_SOURCE_DIR}/src/kernel/vector_bf16.c
+                                       ${PROJECT_SOURCE_DIR}/src/kernel/vector_amx.c)
+  target_compile_options(attend_bf16_simde PRIVATE -O1 -mavx2 -mfma -Wno-psabi)
+  target_compile_definitions(attend_bf16_simde PRIVATE ATTEND_AVX512_EMULATION="support/simde_avx512.h" ATTEND_VECTOR_HEADER="kernel/vec_avx512bf16.h"
+                                                       ATTEND_TILE_EMULATION="support/plain_tiles.h")
+  target_include_directories(attend_bf16_simde PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  foreach(name test_additive test_elementary test_halves test_kernels test_packed)
     if(TARGET ${name})
-      target_sources(${name} PRIVATE $<TARGET_OBJECTS:attend_avx512_simde> $<TARGET_OBJECTS:attend_vnni_simde>)
+      target_sources(${name} PRIVATE $<TARGET_OBJECTS:attend_avx512_simde> $<TARGET_OBJECTS:attend_vnni_simde> $<TARGET_OBJECTS:attend_bf16_simde>)
       target_compile_definitions(${name} PRIVATE ATTEND_TEST_SIMDE)
     endif()
   endforeach()

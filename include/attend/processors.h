@@ -7,6 +7,7 @@
 #ifndef ATTEND_PROCESSORS_H
 #define ATTEND_PROCESSORS_H
 
+#include <attend/precision.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -36,10 +37,15 @@ typedef struct attend_kernel_info {
     const char *needs; /* instruction sets: "AVX-512 F and BW" */
     bool supported;    /* by this machine */
     bool in_use;
+    bool refused; /* the processor has them, and the operating system does not permit their use */
 } attend_kernel_info;
 
 /* The i-th kernel table of the library, slowest first. False: there are not so many. */
 bool attend_kernel_at(int i, attend_kernel_info *info);
+
+/* Whether products of this precision are at least as fast as those of fp32 with the kernels in use. The others give
+ * results of the same precision and are slower: bf16x3 is faster than fp32 with AMX alone. */
+bool attend_compute_is_fast(attend_compute_precision precision);
 
 #ifdef __cplusplus
 }

@@ -54,6 +54,9 @@ void attend_scorer_keep_maps(attend_scorer *s);
  * ATTEND_BAD_USAGE if there is no such unit. */
 int attend_scorer_set_unit(attend_scorer *s, attend_unit unit);
 
+/* attend_ctx_set_compute for later runs. */
+int attend_scorer_set_compute(attend_scorer *s, attend_compute_precision precision);
+
 /* Limits the memory of later runs to about `bytes`, the model included; 0: no limit. What a pair takes is estimated
  * from its length. The limit does not change results, except that a pair which would exceed it alone is a fault.
  * ATTEND_BAD_USAGE if the model does not fit into the limit. */

@@ -84,6 +84,10 @@ void attend_ctx_free(attend_ctx *c);
  * bit-identical for any number. This speeds up a single sentence; many sentences are faster with one context per
  * thread. */
 int attend_ctx_set_threads(attend_ctx *c, int threads);
+/* The precision of matrix products from now on, with weights and of activations; at first fp32. Attention scores and
+ * their weighted sums, the recurrent product of ATTEND_CELL_GRU_RESET_BEFORE, and products with int8 weights do not
+ * depend on it. ATTEND_BAD_USAGE if there is no such precision. */
+int attend_ctx_set_compute(attend_ctx *c, attend_compute_precision precision);
 
 /* Frees the tape and all variables and clears any failure; the memory is kept for the next step. */
 void attend_ctx_reset(attend_ctx *c);

@@ -20,6 +20,8 @@ typedef struct attend_team attend_team;
  * and no parameter may be added to it from now on. */
 int attend_team_new(attend_team **out, attend_params *params, int threads);
 void attend_team_free(attend_team *t);
+/* attend_ctx_set_compute for the contexts of the team. */
+int attend_team_set_compute(attend_team *t, attend_compute_precision precision);
 
 /* Builds the loss of shard number `shard`, a scalar, in an empty context that is recording, training and seeded. */
 typedef attend_var *(*attend_shard_fn)(attend_ctx *c, int shard, void *user);

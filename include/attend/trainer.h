@@ -82,6 +82,7 @@ typedef struct attend_train_options {
     uint64_t valid_every, save_every, log_every;
     attend_valid_metric valid_metric;
     uint64_t seed;
+    attend_compute_precision compute; /* of matrix products; a run resumes with the same one */
     int threads;
     size_t memory; /* maximum in bytes; the size of shards and the threads are reduced to fit; 0: no limit */
     int keep;      /* how many MODEL.update-N to keep */

@@ -55,12 +55,13 @@ typedef struct attend_translator_options {
      * its length. The limit does not change translations, except that a line which would exceed it alone is not
      * translated */
     size_t memory;
-    attend_unit unit; /* what links count on both sides; ATTEND_UNIT_AUTO: what fits each side */
+    attend_unit unit;                 /* what links count on both sides; ATTEND_UNIT_AUTO: what fits each side */
+    attend_compute_precision compute; /* of matrix products (precision.h) */
 } attend_translator_options;
 
 #define ATTEND_TRANSLATOR_OPTIONS_INIT                                                                                 \
     {                                                                                                                  \
-        ATTEND_SEARCH_OPTIONS_INIT, 1, 1000, 1000, false, 0, 0, ATTEND_UNIT_AUTO                                       \
+        ATTEND_SEARCH_OPTIONS_INIT, 1, 1000, 1000, false, 0, 0, ATTEND_UNIT_AUTO, ATTEND_COMPUTE_FP32                  \
     }
 
 /* One translation of a line. */

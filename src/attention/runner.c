@@ -378,7 +378,8 @@ static void pack_parameters(attend_runner *r, bool transpose)
         const size_t rows = (size_t)r->parameter_specs[i].shape[0], columns = (size_t)r->parameter_specs[i].shape[1];
         if (r->parameter_specs[i].rank != 2) continue;
         const size_t bytes = attend_device_of(r->contexts[0])
-                                 ->packed_bytes(ATTEND_FP32, transpose ? columns : rows, transpose ? rows : columns);
+                                 ->packed_bytes(&(attend_compute){ 0 }, ATTEND_FP32, transpose ? columns : rows,
+                                                transpose ? rows : columns);
         p.to[i] = attend_ctx_alloc_device(r->contexts[0], bytes, 1);
         r->packed[i][transpose] = p.to[i];
     }

@@ -62,7 +62,7 @@ static bool upload_storage(const attend_param *p, param_storage *s)
 
 void attend_param_drop_copies(attend_param *p)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < PARAM_CACHES; i++) {
         p->memory->give(p->cache[i].data);
         p->cache[i] = (param_cache){ 0 };
     }

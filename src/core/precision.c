@@ -17,6 +17,8 @@ const char *attend_precision_name(attend_precision precision)
     return (unsigned)precision <= ATTEND_INT8 ? attend_precision_names[precision] : NULL;
 }
 
+const char *const attend_compute_names[] = { "fp32", "bf16x3", "bf16", NULL };
+
 /* ---- bfloat16 ---- */
 
 void attend_bf16_quantize(size_t n, const real *x, uint16_t *bits)

@@ -55,6 +55,13 @@ int attend_ctx_set_threads(attend_ctx *c, int threads)
     return ATTEND_OK;
 }
 
+int attend_ctx_set_compute(attend_ctx *c, attend_compute_precision precision)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c && (unsigned)precision <= ATTEND_COMPUTE_BF16);
+    c->compute.precision = precision;
+    return ATTEND_OK;
+}
+
 void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool)
 {
     c->compute.pool = pool ? pool : c->own_pool;

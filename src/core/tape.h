@@ -24,6 +24,9 @@ typedef struct param_cache {
     uint64_t version; /* of the parameter when the copy was made */
 } param_cache;
 
+/* One for each precision of products, as it is and transposed. */
+enum { PARAM_CACHES = 2 * (ATTEND_COMPUTE_BF16 + 1) };
+
 struct attend_param {
     char *name;
     int index; /* in its set */
@@ -38,7 +41,7 @@ struct attend_param {
     bool quantizable;      /* only used by operations that accept quantised weights */
     atomic_uint_least64_t version;
     pthread_mutex_t lock; /* of cache */
-    param_cache cache[2];
+    param_cache cache[PARAM_CACHES];
     real *host; /* a copy of the value for the public readers; only if the numbers are not in host memory */
     uint64_t host_version;
     void *host_quantized; /* the same for quantised numbers and scales */

@@ -134,6 +134,15 @@ int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
     return status;
 }
 
+int attend_scorer_set_compute(attend_scorer *s, attend_compute_precision precision)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < s->threads; i++)
+        status = attend_ctx_set_compute(s->contexts[i], precision);
+    return status;
+}
+
 int attend_scorer_set_memory(attend_scorer *s, size_t bytes)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);

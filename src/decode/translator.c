@@ -68,6 +68,7 @@ static int fill(attend_translator *t, const attend_model *const *models)
     if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
     for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) {
         status = attend_ctx_new(&t->contexts[i]);
+        if (status == ATTEND_OK) status = attend_ctx_set_compute(t->contexts[i], t->o.compute);
         if (status == ATTEND_OK) attend_ctx_set_pool(t->contexts[i], t->pool);
     }
     return status;

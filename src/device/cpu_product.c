@@ -1,6 +1,7 @@
 /* cpu_product.c: matrix products; large ones are divided among the threads of the context. */
 #include "device/cpu.h"
 
+#include "kernel/halves.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -66,9 +67,10 @@ static block block_at(const block_grid *g, size_t m, size_t n, int i)
 
 /* ---- packed weights ---- */
 
-size_t attend_cpu_packed_bytes(attend_precision precision, size_t k, size_t n)
+size_t attend_cpu_packed_bytes(const attend_compute *c, attend_precision precision, size_t k, size_t n)
 {
-    return attend_packed_bytes(precision, k, n);
+    const attend_compute_precision compute = attend_product_precision(precision, c->precision);
+    return compute == ATTEND_COMPUTE_FP32 ? attend_packed_bytes(precision, k, n) : attend_halves_bytes(compute, k, n);
 }
 
 typedef struct pack_work {
@@ -91,6 +93,11 @@ static void pack_panels(const void *user, size_t first, size_t count)
 void attend_cpu_pack(const attend_compute *c, attend_precision precision, bool transpose, size_t k, size_t n,
                      const void *w, void *packed)
 {
+    const attend_compute_precision compute = attend_product_precision(precision, c->precision);
+    if (compute != ATTEND_COMPUTE_FP32) {
+        attend_halves_pack(precision, compute, transpose, k, n, w, transpose ? k : n, packed);
+        return;
+    }
     if (precision != ATTEND_FP32) { /* once for a model */
         attend_pack_as(precision, k, n, w, packed);
         return;
@@ -122,11 +129,37 @@ static void quantize_rows(const void *user, size_t first, size_t count)
     }
 }
 
+/* Rows to round to bfloat16. */
+typedef struct shared_split {
+    const real *x;
+    size_t row, k;
+    attend_compute_precision compute;
+    char *halves;
+} shared_split;
+
+static void split_rows(const void *user, size_t first, size_t count)
+{
+    const shared_split *s = user;
+    attend_halves_split(s->compute, count, s->k, s->x + first * s->row, s->row,
+                        s->halves + first * attend_halves_row_bytes(s->compute, s->k));
+}
+
+static bool split_activations(const attend_compute *c, activations *a, const packed_matrix *w)
+{
+    shared_split s = { .x = a->values, .row = a->row, .k = w->k, .compute = w->compute };
+    s.halves = attend_arena_alloc(c->scratch, a->m * attend_halves_row_bytes(w->compute, w->k));
+    if (!s.halves) return false;
+    attend_cpu_rows(c, a->m, w->k, split_rows, &s);
+    a->halves = s.halves;
+    return true;
+}
+
 bool attend_cpu_activations(const attend_compute *c, activations *a, size_t m, const real *x, size_t row,
                             const packed_matrix *w)
 {
     enum { COST = 2 };
     *a = (activations){ .m = m, .values = x, .row = row };
+    if (w->compute != ATTEND_COMPUTE_FP32) return split_activations(c, a, w);
     if (w->precision != ATTEND_INT8) return true;
     const size_t row_bytes = attend_int8_depth(w->k) * (size_t)attend_kernel()->int8_bytes;
     const quantize_work q = { .w = w,
@@ -163,7 +196,7 @@ static void run_block(void *user, int i)
 {
     const shared_product *s = user;
     const block b = block_at(&s->grid, s->a->m, s->w->n, i);
-    const activations rows = attend_activation_rows(s->a, b.row, b.rows, s->w->k);
+    const activations rows = attend_activation_rows(s->a, b.row, b.rows, s->w);
     attend_gemm_matrix(s->start, s->bias ? s->bias + b.column : NULL, &rows, s->w, b.column, b.columns,
                        s->y + b.row * s->ldy + b.column, s->ldy);
 }
@@ -221,6 +254,7 @@ void attend_cpu_multiply_rows(const attend_compute *c, const packed_row_product 
 
 typedef struct shared_gemm {
     const device_gemm *g;
+    attend_compute_precision compute;
     block_grid grid;
     atomic_int next; /* block */
     real *scratch;
@@ -232,12 +266,18 @@ static void run_gemm_lane(void *user, int lane)
 {
     shared_gemm *s = user;
     const device_gemm *g = s->g;
+    real *scratch = s->scratch + (size_t)lane * s->scratch_size;
     for (int i; (i = atomic_fetch_add(&s->next, 1)) < (int)s->grid.blocks;) {
-        const block b = block_at(&s->grid, g->m, g->n, i);
-        attend_gemm(g->transpose_a, g->transpose_b, g->start, b.rows, b.columns, g->k,
-                    g->a + (g->transpose_a ? b.row : b.row * g->lda), g->lda,
-                    g->b + (g->transpose_b ? b.column * g->ldb : b.column), g->ldb, g->c + b.row * g->ldc + b.column,
-                    g->ldc, s->scratch + (size_t)lane * s->scratch_size);
+        const block at = block_at(&s->grid, g->m, g->n, i);
+        const real *a = g->a + (g->transpose_a ? at.row : at.row * g->lda),
+                   *b = g->b + (g->transpose_b ? at.column * g->ldb : at.column);
+        real *to = g->c + at.row * g->ldc + at.column;
+        if (s->compute == ATTEND_COMPUTE_FP32)
+            attend_gemm(g->transpose_a, g->transpose_b, g->start, at.rows, at.columns, g->k, a, g->lda, b, g->ldb, to,
+                        g->ldc, scratch);
+        else
+            attend_halves_gemm(s->compute, g->transpose_a, g->transpose_b, g->start, at.rows, at.columns, g->k, a,
+                               g->lda, b, g->ldb, to, g->ldc, scratch);
     }
 }
 
@@ -245,9 +285,12 @@ bool attend_cpu_gemm(const attend_compute *c, const device_gemm *g)
 {
     enum { ROWS = 96, COLUMNS = 64, ALIGNED = 16 }; /* a block of A; a few panels; numbers in a cache line */
     if (g->m == 0 || g->n == 0) return true;
-    shared_gemm s = { .g = g, .grid = grid_of(c, g->m, g->n, g->k, ROWS, COLUMNS) };
+    shared_gemm s = { .g = g, .compute = c->precision, .grid = grid_of(c, g->m, g->n, g->k, ROWS, COLUMNS) };
     const size_t lanes = s.grid.threads < s.grid.blocks ? s.grid.threads : s.grid.blocks;
-    s.scratch_size = divide_up(attend_gemm_scratch(s.grid.height, s.grid.width, g->k), ALIGNED) * ALIGNED;
+    const size_t numbers = s.compute == ATTEND_COMPUTE_FP32
+                               ? attend_gemm_scratch(s.grid.height, s.grid.width, g->k)
+                               : attend_halves_gemm_scratch(s.compute, s.grid.height, s.grid.width, g->k);
+    s.scratch_size = divide_up(numbers, ALIGNED) * ALIGNED;
     const arena_mark mark = attend_arena_mark(c->scratch);
     s.scratch = attend_arena_alloc(c->scratch, lanes * s.scratch_size * sizeof(real));
     if (s.scratch) attend_pool_run(c->pool, (int)lanes, run_gemm_lane, &s);

@@ -130,7 +130,7 @@ static bool all_tokens(const attend_compute *c, const device_tokens *o, const ac
     for (int i = 0, end; o->shortlists && i < n; i = end) {
         const device_shortlist *l = &o->shortlists[source_of[i]];
         end = end_of_source(source_of, i, n);
-        const activations source_rows = attend_activation_rows(a, (size_t)i, (size_t)(end - i), o->w.k);
+        const activations source_rows = attend_activation_rows(a, (size_t)i, (size_t)(end - i), &o->w);
         attend_cpu_multiply(c, PACKED_BIAS, l->b, &source_rows, &l->w, o->log_p + (size_t)i * o->width, o->width);
     }
     if (o->shortlists && !(s.tail = tail_logits(c, o, a))) return false;
@@ -255,7 +255,7 @@ static bool top_k_of_shortlists(const attend_compute *c, const device_tokens *o,
     for (int i = 0, end; i < n; i = end) {
         const device_shortlist *l = &o->shortlists[source_of[i]];
         end = end_of_source(source_of, i, n);
-        const activations source_rows = attend_activation_rows(a, (size_t)i, (size_t)(end - i), o->w.k);
+        const activations source_rows = attend_activation_rows(a, (size_t)i, (size_t)(end - i), &o->w);
         attend_cpu_multiply(c, PACKED_BIAS, l->b, &source_rows, &l->w, buffer, o->width);
         for (int row = i; row < end; row++) {
             real *x = buffer + (size_t)(row - i) * o->width;

@@ -15,6 +15,10 @@
 #include "device/arguments.h"
 #include "device/attention.h"
 
+/* The precision of products with such weights, if `compute` is asked for. Products with int8 weights have their own. With
+ * bf16 weights and bf16x3, fp32 is as fast and more exact. */
+attend_compute_precision attend_product_precision(attend_precision weights, attend_compute_precision compute);
+
 /* The functions: V(name, parameters, arguments) without a result, R(type, name, parameters, arguments) with one.
  *
  * copy, add                 y = x, y += x for n rows of `width` numbers, given by strides and indices
@@ -25,10 +29,11 @@
  * sum, add_number           *sum = sum x; y += *number
  *
  * packed_bytes, pack        weights in the layout of the device's product: op(B) (k, n) of w, which with `transpose` is
- *                           (n, k), of this precision; only fp32 can be packed without transposition
+ *                           (n, k), of this precision, for products of the precision c->precision; only fp32 can be
+ *                           packed without transposition
  * product                   Y (m, n) = X W' with packed weights, plus a bias (n) or the previous Y
  * widen                     y = x, from float to real: the scales of quantised weights
- * gemm                      a product of two arbitrary matrices
+ * gemm                      a product of two arbitrary matrices, in the precision c->precision
  * gather                    y[i] = table[ids[i]], dequantised
  *
  * layer_norm(_backward), dropout_mask, dropout, swiglu(_backward)
@@ -76,7 +81,8 @@
       (c, f, n, dy, x, y, dx))                                                                                         \
     V(sum, (const attend_compute *c, size_t n, const real *x, real *sum), (c, n, x, sum))                              \
     V(add_number, (const attend_compute *c, size_t n, const real *number, real *y), (c, n, number, y))                 \
-    R(size_t, packed_bytes, (attend_precision precision, size_t k, size_t n), (precision, k, n))                       \
+    R(size_t, packed_bytes, (const attend_compute *c, attend_precision precision, size_t k, size_t n),                 \
+      (c, precision, k, n))                                                                                            \
     V(pack,                                                                                                            \
       (const attend_compute *c, attend_precision precision, bool transpose, size_t k, size_t n, const void *w,         \
        void *packed),                                                                                                  \

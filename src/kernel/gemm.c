@@ -1,5 +1,6 @@
 #include "kernel/gemm.h"
 
+#include "kernel/halves.h"
 #include <string.h>
 
 /* Four numbers, in one vector register if the processor has vector registers. */
@@ -180,8 +181,7 @@ void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, 
 
 size_t attend_int8_depth(size_t k)
 {
-    const size_t group = (size_t)attend_kernel()->int8_group;
-    return (k + group - 1) / group * group;
+    return round_up(k, (size_t)attend_kernel()->int8_depth);
 }
 
 size_t attend_packed_bytes(attend_precision precision, size_t k, size_t n)
@@ -223,6 +223,10 @@ void attend_pack_as(attend_precision precision, size_t k, size_t n, const void *
 /* The elements of a column (with int8, groups of elements) are `panel` elements apart. */
 void attend_pack_columns(const packed_matrix *from, size_t n, const int *columns, void *packed)
 {
+    if (from->compute != ATTEND_COMPUTE_FP32) {
+        attend_halves_pack_columns(from, n, columns, packed);
+        return;
+    }
     const size_t panel = (size_t)attend_kernel()->panel, group = (size_t)attend_kernel()->int8_group;
     const bool int8 = from->precision == ATTEND_INT8;
     const size_t size = int8 ? group : from->precision == ATTEND_FP32 ? sizeof(real) : sizeof(uint16_t);
@@ -247,11 +251,12 @@ int attend_int8_limit(size_t k)
     return limit > INT8_MAX ? INT8_MAX : limit < 1 ? 1 : (int)limit;
 }
 
-activations attend_activation_rows(const activations *a, size_t first, size_t count, size_t k)
+activations attend_activation_rows(const activations *a, size_t first, size_t count, const packed_matrix *w)
 {
     activations rows = { .m = count, .row = a->row, .values = a->values + first * a->row };
+    if (a->halves) rows.halves = (const char *)a->halves + first * attend_halves_row_bytes(w->compute, w->k);
     if (!a->quantized) return rows;
-    rows.quantized = (const char *)a->quantized + first * attend_int8_depth(k) * (size_t)attend_kernel()->int8_bytes;
+    rows.quantized = (const char *)a->quantized + first * attend_int8_depth(w->k) * (size_t)attend_kernel()->int8_bytes;
     rows.scales = a->scales + first, rows.sums = a->sums + first;
     return rows;
 }
@@ -275,6 +280,8 @@ void attend_gemm_matrix(packed_start start, const real *bias, const activations 
                                         .b_scales = w->scales + first,
                                         .c = c,
                                         .ldc = ldc });
+    else if (w->compute != ATTEND_COMPUTE_FP32)
+        attend_halves_multiply(start, bias, a->m, a->halves, w, first, count, c, ldc);
     else if (w->precision == ATTEND_BFLOAT16)
         t->packed_bf16(start, bias, a->m, count, k, a->values, a->row, (const uint16_t *)w->data + first * k, c, ldc);
     else

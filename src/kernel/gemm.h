@@ -40,6 +40,7 @@ void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, 
  *     int8         a panel has k / int8_group rows of `panel` groups, each of consecutive k; k is padded to a multiple */
 typedef struct packed_matrix {
     attend_precision precision;
+    attend_compute_precision compute; /* not fp32: halves.h describes the layout */
     size_t k, n;
     const void *data;
     const real *scales; /* (n), int8 only */
@@ -57,17 +58,18 @@ size_t attend_int8_depth(size_t k);
 /* The largest quantised activation with which a sum over k cannot overflow. */
 int attend_int8_limit(size_t k);
 
-/* The left operand: m rows of k numbers, `row` apart, and, for int8 weights, the same quantised. */
+/* The left operand: m rows of k numbers, `row` apart, and, as the weights need it, the same quantised or rounded. */
 typedef struct activations {
     size_t m, row;
     const real *values;
     const void *quantized; /* (m, attend_int8_depth(k)), see quantize */
     const real *scales;    /* (m) */
     const int32_t *sums;   /* (m) of the quantised numbers */
+    const void *halves;    /* the rows rounded to bfloat16 (halves.h) */
 } activations;
 
-/* Rows [first, first + count) of activations with k columns. */
-activations attend_activation_rows(const activations *a, size_t first, size_t count, size_t k);
+/* Rows [first, first + count) of activations for weights like w. */
+activations attend_activation_rows(const activations *a, size_t first, size_t count, const packed_matrix *w);
 
 /* C (m, columns [first, first + count)) = A W' of these columns; first is a multiple of `panel`. c and bias point to
  * column `first`. */

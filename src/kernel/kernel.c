@@ -2,6 +2,7 @@
 #include "core/status.h"
 #include "kernel/kernel.h"
 
+#include "kernel/processor_features.h"
 #include "kernel/tables.h"
 #include <attend/processors.h>
 #include <attend/version.h>
@@ -37,6 +38,16 @@ static bool has_avx512vnni(void)
 {
     return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
+
+static bool has_avx512bf16(void)
+{
+    return has_avx512vnni() && __builtin_cpu_supports("avx512bf16");
+}
+
+static bool has_amx(void)
+{
+    return has_avx512bf16() && attend_request_amx();
+}
 #elif defined(ATTEND_NEON) && !defined(ATTEND_DOUBLE)
 static bool has_neondot(void)
 {
@@ -60,6 +71,8 @@ static const struct {
     { &attend_avx2_table, has_avx2, "AVX2 and FMA" },
     { &attend_avx512_table, has_avx512, "AVX-512 F and BW" },
     { &attend_avx512vnni_table, has_avx512vnni, "AVX-512 F, BW and VNNI" },
+    { &attend_avx512bf16_table, has_avx512bf16, "AVX-512 F, BW, VNNI and BF16" },
+    { &attend_amx_table, has_amx, "AVX-512 with BF16, AMX with BF16 and INT8" },
 #elif defined(ATTEND_NEON) && !defined(ATTEND_DOUBLE)
     { &attend_neon_table, always, "NEON" },
     { &attend_neondot_table, has_neondot, "NEON with the dot product extension" },
@@ -129,5 +142,13 @@ bool attend_kernel_at(int i, attend_kernel_info *info)
                                   .supported = false,
                                   .in_use = all_tables[i].table == attend_kernel() };
     for (const attend_kernel_table *const *t = attend_kernels(); *t; t++) info->supported |= *t == all_tables[i].table;
+    info->refused = !info->supported && strcmp(info->name, "amx") == 0 && attend_has_amx();
     return true;
+}
+
+bool attend_compute_is_fast(attend_compute_precision precision)
+{
+    ATTEND_REQUIRE(false, (unsigned)precision <= ATTEND_COMPUTE_BF16);
+    const bf16_kernels *k = attend_kernel()->bf16;
+    return precision == ATTEND_COMPUTE_FP32 || (k && (precision == ATTEND_COMPUTE_BF16 || k->fast_halves));
 }

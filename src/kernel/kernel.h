@@ -60,7 +60,7 @@ typedef struct additive_gradients {
 typedef struct int8_product {
     packed_start start;
     const real *bias;
-    size_t m, n, k;        /* k is a multiple of int8_group */
+    size_t m, n, k;        /* k is a multiple of int8_depth */
     const void *a;         /* (m, k), as `quantize` writes it */
     const real *a_scales;  /* (m) */
     const int32_t *a_sums; /* (m) sum_l a_il */
@@ -69,6 +69,34 @@ typedef struct int8_product {
     real *c;
     size_t ldc;
 } int8_product;
+
+/* C (m, n) = A B + start with A and B in bfloat16, or both as two halves, x = high + low (halves.h describes the layout):
+ *     c_ij = start + sum_l a_il b_lj, or start + sum_l (a_il_low b_lj_high + a_il_high b_lj_high + a_il_high b_lj_low)
+ * Sums are in fp32. Their order is that of the table's instruction and does not depend on m or n. Subnormal numbers may
+ * be taken for 0. */
+typedef struct bf16_product {
+    packed_start start;
+    const real *bias;
+    size_t m, n, k;            /* k is a multiple of depth */
+    const uint16_t *a, *a_low; /* rows of k numbers, a_row apart; a_low NULL: one half */
+    size_t a_row;
+    const uint16_t *b, *b_low; /* panels, panel_stride numbers apart */
+    size_t panel_stride;
+    real *c;
+    size_t ldc;
+} bf16_product;
+
+/* Products of bfloat16 numbers. A panel of B has k / 2 rows of `panel` pairs of consecutive k. */
+typedef struct bf16_kernels {
+    size_t depth;     /* k is padded with zeros to a multiple of it; even */
+    bool fast_halves; /* bf16x3, three products, is faster than fp32 */
+    /* high = x and low = x - high, both rounded to nearest, half to even; low may be NULL. Numbers above 3.39e38 become
+     * infinite. */
+    void (*split)(size_t n, const real *x, uint16_t *high, uint16_t *low);
+    /* The same for pairs x_i, y_i, which are written side by side. */
+    void (*split_pairs)(size_t n, const real *x, const real *y, uint16_t *high, uint16_t *low);
+    void (*product)(const bf16_product *p);
+} bf16_kernels;
 
 typedef struct attend_kernel_table {
     const char *name;
@@ -194,14 +222,16 @@ typedef struct attend_kernel_table {
                         const uint16_t *b, real *c, size_t ldc);
     /* Products of 8-bit numbers: the consecutive k of a column that lie side by side in packed weights, the bytes of a
      * quantised activation (an int8_t or int16_t), and whether packed weights are stored as unsigned numbers, 128 larger.
-     * These follow from the multiply-add instruction of the table. */
-    unsigned char int8_group, int8_bytes;
+     * These follow from the multiply-add instruction of the table. k is padded with zeros to a multiple of int8_depth. */
+    unsigned char int8_group, int8_bytes, int8_depth;
     bool int8_unsigned;
     /* q = x / scale rounded to nearest, half to even, where scale = max |x| / limit, so that |q| <= limit (at most 127).
      * Stores the sum of q. Returns the scale; NaN if a number is not finite; 0, with all q 0, if the scale would
      * underflow. */
     real (*quantize)(size_t n, const real *x, int limit, void *q, int32_t *sum);
     void (*packed_int8)(const int8_product *p);
+    /* NULL: the instruction set has no products of bfloat16 numbers; halves.c multiplies them in fp32. */
+    const bf16_kernels *bf16;
 } attend_kernel_table;
 
 /* The table in use, selected at first use (see attend_kernel_name). Never NULL. */

@@ -214,6 +214,7 @@ const attend_kernel_table attend_plain_table = {
     .packed_bf16 = attend_plain_packed_bf16,
     .int8_group = 4,
     .int8_bytes = 1,
+    .int8_depth = 4,
     .quantize = attend_plain_quantize,
     .packed_int8 = attend_plain_packed_int8,
 };

@@ -9,6 +9,8 @@ extern const attend_kernel_table attend_plain_table;
 extern const attend_kernel_table attend_avx2_table;
 extern const attend_kernel_table attend_avx512_table;
 extern const attend_kernel_table attend_avx512vnni_table;
+extern const attend_kernel_table attend_avx512bf16_table;
+extern const attend_kernel_table attend_amx_table;
 #elif defined(ATTEND_NEON)
 extern const attend_kernel_table attend_neon_table;
 extern const attend_kernel_table attend_neondot_table;
@@ -120,6 +122,13 @@ void VNAME(packed_bf16)(packed_start start, const real *bias, size_t m, size_t n
 /* vector_int8.c */
 real VINT8(quantize)(size_t n, const real *x, int limit, void *q, int32_t *sum);
 void VINT8(packed_int8)(const int8_product *p);
+#ifdef VBF16
+extern const attend_kernel_table VBF16(table);
+/* vector_bf16.c */
+extern const bf16_kernels VBF16(kernels);
+void VBF16(split)(size_t n, const real *x, uint16_t *high, uint16_t *low);
+void VBF16(split_pairs)(size_t n, const real *x, const real *y, uint16_t *high, uint16_t *low);
+#endif
 #endif
 
 #endif

@@ -56,7 +56,7 @@
 
 /* Members of the products of 8-bit numbers (vector_int8.c). */
 #define ATTEND_VECTOR_INT8_FIELDS                                                                                      \
-    .int8_group = VGROUP, .int8_bytes = sizeof(vq), .int8_unsigned = VUNSIGNED, .quantize = VINT8(quantize),           \
-    .packed_int8 = VINT8(packed_int8)
+    .int8_group = VGROUP, .int8_depth = VGROUP, .int8_bytes = sizeof(vq), .int8_unsigned = VUNSIGNED,                  \
+    .quantize = VINT8(quantize), .packed_int8 = VINT8(packed_int8)
 
 #endif

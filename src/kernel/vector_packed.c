@@ -44,13 +44,6 @@ typedef struct product {
     size_t columns; /* of C from the tile's first column on; fewer than a panel only in the last panel */
 } product;
 
-/* Without this gcc uses a memory operand in each multiply-add, one per row: 1.7 times slower. */
-#if defined(ATTEND_AVX512_EMULATION) || defined(__aarch64__) /* which has no memory operands */
-#define KEEP_IN_REGISTER(v) ((void)(v))
-#else
-#define KEEP_IN_REGISTER(v) __asm__("" : "+v"(v))
-#endif
-
 INLINE vf load_columns(const float *p, size_t first, size_t columns)
 {
     if (columns >= first + VLANES) return vf_load(p + first);

@@ -20,7 +20,7 @@ static bool columns_new(attend_ctx *c, const attend_model *m, const packed_matri
 {
     const size_t count = (size_t)n;
     const attend_device *d = attend_device_of(c);
-    void *data = attend_ctx_alloc_device(c, d->packed_bytes(all->precision, all->k, count), 1);
+    void *data = attend_ctx_alloc_device(c, d->packed_bytes(&c->compute, all->precision, all->k, count), 1);
     real *b = attend_ctx_alloc_reals(c, count), *scales = all->scales ? attend_ctx_alloc_reals(c, count) : NULL;
     if (attend_ctx_status(c) != ATTEND_OK) return false;
     d->pack_columns(&c->compute, all, count, tokens, data);
@@ -29,7 +29,9 @@ static bool columns_new(attend_ctx *c, const attend_model *m, const packed_matri
     if (scales)
         d->copy(&c->compute, count, 1, (device_input){ all->scales, 1, tokens },
                 (device_output){ .data = scales, .stride = 1 });
-    *w = (packed_matrix){ .precision = all->precision, .k = all->k, .n = count, .data = data, .scales = scales };
+    *w = (packed_matrix){
+        .precision = all->precision, .compute = all->compute, .k = all->k, .n = count, .data = data, .scales = scales
+    };
     *biases = b;
     return true;
 }

@@ -94,12 +94,14 @@ static int not_empty(const cell_run *r)
 /* Sets U for a pass. */
 static bool pack(attend_ctx *c, cell_run *r, bool forward)
 {
-    if (!forward) return attend_var_matrix_backward(c, r->u, &r->step.u);
-    const size_t parts = attend_device_of(c)->cell_parts_bytes(r->spec->kind, r->hidden);
+    const size_t parts = forward ? attend_device_of(c)->cell_parts_bytes(r->spec->kind, r->hidden) : 0;
     if (parts && !(r->step.parts = attend_ctx_alloc_device(c, parts, 1))) return false;
-    if (!r->spec->full_precision) return attend_var_matrix(c, r->u, &r->step.u);
-    r->step.u =
-        (packed_matrix){ .k = r->hidden, .n = (size_t)r->u->shape[0], .data = attend_var_packed(c, r->u, true) };
+    if (!r->spec->full_precision)
+        return (forward ? attend_var_matrix : attend_var_matrix_backward)(c, r->u, &r->step.u);
+    const size_t out = (size_t)r->u->shape[0];
+    r->step.u = (packed_matrix){ .k = forward ? r->hidden : out,
+                                 .n = forward ? out : r->hidden,
+                                 .data = attend_var_packed(c, r->u, forward) };
     return r->step.u.data != NULL;
 }
 

@@ -274,6 +274,7 @@ static void put_options(metadata_list *m, const training_run *run)
     add_number(m, "option", "bpe-dropout", o->bpe_dropout);
     add_number(m, "option", "crop", o->crop);
     add_number(m, "option", "max-length", o->max_length);
+    add_text(m, "option", "compute", attend_compute_names[o->compute]);
     add_text(m, "option", "optimizer", attend_optimizer_names[o->optimizer.kind]);
     add_number(m, "option", "momentum", o->optimizer.momentum);
     add_number(m, "option", "weight-decay", o->optimizer.weight_decay);
@@ -369,6 +370,14 @@ static int same_held_out(const attend_tensor_file *file, const char *path, const
 {
     char now[40];
     return same_option(path, "held-out", attend_tensor_file_metadata(file, held_out_key), held_out_text(o, now));
+}
+
+/* An earlier version, which did not write it, had products in fp32 only. */
+static int same_compute(const attend_tensor_file *file, const char *path, const attend_train_options *o)
+{
+    const char *then = attend_tensor_file_metadata(file, "training.option.compute");
+    return same_option(path, "compute", then ? then : attend_compute_names[ATTEND_COMPUTE_FP32],
+                       attend_compute_names[o->compute]);
 }
 
 static int same_options(const attend_tensor_file *file, const char *path, const training_run *run)
@@ -516,6 +525,7 @@ int attend_checkpoint_load(training_run *run, bool *found)
     int status = open_checkpoint(run, &run->model);
     if (status == ATTEND_OK) status = same_start(run->checkpoint, path, &run->options);
     if (status == ATTEND_OK) status = same_held_out(run->checkpoint, path, &run->options);
+    if (status == ATTEND_OK) status = same_compute(run->checkpoint, path, &run->options);
     if (status == ATTEND_OK) status = same_basis(run->checkpoint, path, &run->options);
     if (status == ATTEND_OK) status = same_config(path, &run->options.config, &run->model->config);
     if (status == ATTEND_OK) status = attend_training_read_tokenizers(run, run->model);

@@ -73,6 +73,15 @@ int attend_team_new(attend_team **out, attend_params *params, int threads)
     return ATTEND_OK;
 }
 
+int attend_team_set_compute(attend_team *t, attend_compute_precision precision)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t);
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < attend_pool_threads(t->pool); i++)
+        status = attend_ctx_set_compute(t->contexts[i], precision);
+    return status;
+}
+
 const attend_grads *attend_team_grads(const attend_team *t)
 {
     ATTEND_REQUIRE(NULL, t);

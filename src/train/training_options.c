@@ -46,6 +46,8 @@ int attend_training_check_options(const attend_train_options *o)
         return attend_fail(ATTEND_BAD_USAGE,
                            "valid-metric '%s' compares translations, and a language model makes none: use perplexity",
                            attend_valid_metric_names[o->valid_metric]);
+    if ((unsigned)o->compute > ATTEND_COMPUTE_BF16)
+        return attend_fail(ATTEND_BAD_USAGE, "there is no compute precision with the number %d", (int)o->compute);
     if (o->threads < 1 || o->threads > 1024)
         return attend_fail(ATTEND_BAD_USAGE, "the number of threads is %d; it must be 1 to 1024", o->threads);
     if (o->accumulate < 1 || o->accumulate > 10000 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)

@@ -47,6 +47,7 @@ static int measure(const training_run *run, int count, int source, int target, s
     attend_grads *g = NULL;
     int status = probe_new(count, source, target, &p) ? attend_ctx_new(&c)
                                                       : attend_fail(ATTEND_NO_MEMORY, "no memory for a plan");
+    if (status == ATTEND_OK) status = attend_ctx_set_compute(c, run->options.compute);
     if (status == ATTEND_OK) status = attend_grads_new(&g, run->model->params);
     if (status == ATTEND_OK) {
         attend_ctx_set_grads(c, g);

@@ -7,6 +7,8 @@
 #include "core/status.h"
 #include "format/tensor_file.h"
 #include "train/team.h"
+#include <attend/processors.h>
+#include <attend/version.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -212,6 +214,7 @@ static int begin_log(training_run *run, const attend_plan *plan)
     attend_json_put_key(&w, "valid_pairs");
     attend_json_put_unsigned(&w, run->valid ? attend_corpus_count(run->valid).pairs : 0);
     attend_json_put_key(&w, "held_out"), attend_json_put_bool(&w, plan->held_out);
+    attend_json_put_key(&w, "compute"), attend_json_put_text(&w, attend_compute_names[run->options.compute]);
     return attend_training_log_end(&run->log, &w);
 }
 
@@ -253,6 +256,10 @@ static int begin(training_run *run)
     if (status == ATTEND_OK) status = attend_training_plan(run, &plan);
     if (status == ATTEND_OK && run->events.plan) run->events.plan(run->events.user, &plan);
     if (status == ATTEND_OK) status = attend_team_new(&run->team, run->model->params, run->options.threads);
+    if (status == ATTEND_OK) status = attend_team_set_compute(run->team, run->options.compute);
+    if (status == ATTEND_OK && !attend_compute_is_fast(run->options.compute))
+        attend_training_notice(run, "products in %s are slower than in fp32 with the kernels of this machine, %s",
+                               attend_compute_names[run->options.compute], attend_kernel_name());
     if (status == ATTEND_OK) status = attend_optimizer_new(&run->optimizer, run->team, &run->options.optimizer);
     if (status == ATTEND_OK)
         status = attend_weight_average_begin(&run->average, run->model->params, run->options.average, resumed);

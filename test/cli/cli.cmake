@@ -5,6 +5,7 @@ add_test(NAME cli_help COMMAND ${CMAKE_CURRENT_LIST_DIR}/help.sh $<TARGET_FILE:a
 add_test(NAME cli_train COMMAND ${CMAKE_CURRENT_LIST_DIR}/train.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/reverses.model)
 set_tests_properties(cli_train PROPERTIES FIXTURES_REQUIRED reverses)
 add_test(NAME cli_words COMMAND ${CMAKE_CURRENT_LIST_DIR}/words.sh $<TARGET_FILE:attend_command>)
+add_test(NAME cli_compute COMMAND ${CMAKE_CURRENT_LIST_DIR}/compute.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_progress COMMAND ${CMAKE_CURRENT_LIST_DIR}/progress.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_kill COMMAND ${CMAKE_CURRENT_LIST_DIR}/kill.sh $<TARGET_FILE:attend_command> 4)
 foreach(helper json_lines garbage interactive peak_memory)

@@ -21,6 +21,9 @@ expect 0 ' by default' info --cpu
 expect 0 'plain        needs nothing' info --cpu
 expect 0 'in use' info --cpu
 expect 0 '"kernels": [{"name": "plain"' info --cpu --json
+expect 0 '  fp32         the default' info --cpu
+expect 0 'AMX with BF16 and INT8' info --cpu
+expect 0 '"compute": [{"name": "fp32", "fast": true}, {"name": "bf16x3", "fast": ' info --cpu --json
 expect 2 'it takes no model' info --cpu "$model"
 expect 2 'expected one model file' info "$model" "$model"
 expect 2 '--json takes no value' info --json=yes "$model"

@@ -34,6 +34,8 @@ done
 
 # ---- a training that version 0.1 began ----
 cp "$data/stopped.model" "$data/stopped.model.checkpoint" .
+expect 2 "compute 'fp32', and now it is 'bf16'" train --model stopped.model --hidden 8 --embedding 8 --batch-tokens 60 --learning-rate 0.01 \
+    --dropout 0 --threads 2 --no-check --train "$data/pairs.tsv" --tokens word --updates 600 --compute bf16
 "$attend" train --model stopped.model --hidden 8 --embedding 8 --batch-tokens 60 --learning-rate 0.01 --dropout 0 --threads 2 --no-check \
     --train "$data/pairs.tsv" --tokens word --updates 600 >printed 2>&1 || fail "resuming failed: $(cat printed)"
 grep -q 'update 300' printed || fail "training began anew instead of resuming: $(cat printed)"

@@ -63,6 +63,15 @@ static inline __m512i emulated_cvtepu16_epi32(__m256i a)
     return _mm512_loadu_si512(y);
 }
 
+static inline __m256i emulated_cvtepi32_epi16(__m512i a)
+{
+    uint32_t x[16];
+    uint16_t y[16];
+    _mm512_storeu_si512(x, a);
+    for (size_t i = 0; i < 16; i++) y[i] = (uint16_t)x[i];
+    return _mm256_loadu_si256((const __m256i *)y);
+}
+
 static inline __m512 emulated_cvtepi32_ps(__m512i a)
 {
     int32_t x[16];
@@ -98,12 +107,42 @@ static inline __m512i emulated_shuffle_epi32(__m512i a, int order)
     return _mm512_loadu_si512(y);
 }
 
+static inline float emulated_flush(float x)
+{
+    return fpclassify(x) == FP_SUBNORMAL ? copysignf(0, x) : x;
+}
+
+static inline float emulated_bf16(uint32_t upper)
+{
+    float x;
+    upper &= 0xffff0000;
+    memcpy(&x, &upper, sizeof x);
+    return emulated_flush(x);
+}
+
+/* The odd numbers of the pairs first, then the even ones, each by a fused multiply-add. */
+static inline __m512 emulated_dpbf16_ps(__m512 sum, __m512i a, __m512i b)
+{
+    float sums[16];
+    uint32_t x[16], y[16];
+    _mm512_storeu_ps(sums, sum);
+    _mm512_storeu_si512(x, a);
+    _mm512_storeu_si512(y, b);
+    for (size_t i = 0; i < 16; i++) {
+        const float odd = emulated_flush(fmaf(emulated_bf16(x[i]), emulated_bf16(y[i]), emulated_flush(sums[i])));
+        sums[i] = emulated_flush(fmaf(emulated_bf16(x[i] << 16), emulated_bf16(y[i] << 16), odd));
+    }
+    return _mm512_loadu_ps(sums);
+}
+
 #undef _mm512_cvtepu8_epi32
 #define _mm512_cvtepu8_epi32 emulated_cvtepu8_epi32
 #undef _mm512_shuffle_epi32
 #define _mm512_shuffle_epi32 emulated_shuffle_epi32
 #undef _mm512_cvtepu16_epi32
 #define _mm512_cvtepu16_epi32 emulated_cvtepu16_epi32
+#undef _mm512_cvtepi32_epi16
+#define _mm512_cvtepi32_epi16 emulated_cvtepi32_epi16
 #undef _mm512_cvtepi32_ps
 #define _mm512_cvtepi32_ps emulated_cvtepi32_ps
 #undef _mm512_cvtps_epi32

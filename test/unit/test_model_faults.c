@@ -72,7 +72,7 @@ static int decode(trial *t)
     return status;
 }
 
-static void refuse_each(const char *spec, const char *what, int (*run)(trial *t))
+static void refuse_each(const char *spec, attend_compute_precision compute, const char *what, int (*run)(trial *t))
 {
     trial t = { .m = NULL };
     attend_config config;
@@ -84,6 +84,7 @@ static void refuse_each(const char *spec, const char *what, int (*run)(trial *t)
     for (int status = ATTEND_NO_MEMORY; status != ATTEND_OK;) {
         assert_ok(attend_ctx_new(&t.c)); /* a new context has no memory yet; packed weights stay in the model */
         attend_ctx_set_grads(t.c, t.g);
+        assert_ok(attend_ctx_set_compute(t.c, compute));
         attend_memory_refuse(++n);
         status = run(&t);
         attend_memory_refuse(0);
@@ -101,9 +102,11 @@ static void every_request_may_be_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        refuse_each(models[i], "loss", loss);
-        refuse_each(models[i], "score", score);
-        refuse_each(models[i], "decoding", decode);
+        refuse_each(models[i], ATTEND_COMPUTE_FP32, "loss", loss);
+        refuse_each(models[i], ATTEND_COMPUTE_BF16X3, "loss", loss);
+        refuse_each(models[i], ATTEND_COMPUTE_FP32, "score", score);
+        refuse_each(models[i], ATTEND_COMPUTE_FP32, "decoding", decode);
+        refuse_each(models[i], ATTEND_COMPUTE_BF16, "decoding", decode);
     }
 }
 

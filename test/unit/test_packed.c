@@ -188,8 +188,8 @@ static void check_columns(void)
 {
     enum { N = 70, K = 13, SOME = 37 };
     float *w = numbers(N * K), *part = numbers(SOME * K);
-    void *packed = numbers(attend_packed_size(K + 1, N)), *gathered = numbers(attend_packed_size(K + 1, SOME));
-    void *right = numbers(attend_packed_size(K + 1, SOME));
+    void *packed = numbers(attend_packed_size(K + 64, N)), *gathered = numbers(attend_packed_size(K + 64, SOME));
+    void *right = numbers(attend_packed_size(K + 64, SOME)); /* int8 pads k, to 64 at most */
     int columns[SOME];
     for (int p = ATTEND_FP32; p <= ATTEND_INT8; p++) {
         const size_t size = p == ATTEND_INT8 ? 1 : p == ATTEND_BFLOAT16 ? 2 : 4;
