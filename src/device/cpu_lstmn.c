@@ -26,6 +26,16 @@ static bool scratch_new(const attend_compute *c, const device_lstmn *l, row_scra
     return s->prepared_query && s->dquery && s->de && s->pair;
 }
 
+size_t attend_cpu_additive_width(size_t width)
+{
+    return attend_additive_padded(width);
+}
+
+size_t attend_cpu_additive_row(size_t width)
+{
+    return attend_additive_row_size(width);
+}
+
 void attend_cpu_additive_keys(const attend_compute *c, size_t n, size_t width, device_input x, device_output prepared)
 {
     (void)c;

@@ -14,6 +14,11 @@ int attend_cpu_product_threads(const attend_compute *c, size_t multiplications)
 
 /* ---- packed weights ---- */
 
+const void *attend_cpu_packed_layout(void)
+{
+    return attend_kernel();
+}
+
 size_t attend_cpu_packed_bytes(attend_precision precision, size_t k, size_t n)
 {
     return attend_packed_bytes(precision, k, n);

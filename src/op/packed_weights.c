@@ -1,4 +1,4 @@
-/* packed_weights.c: the packed copies of parameters, recreated when the value or the kernel table changes. */
+/* packed_weights.c: the packed copies of parameters, recreated when the value or the layout of the device changes. */
 #include "op/packed_weights.h"
 
 static bool repack(attend_param *p, param_cache *copy, bool transpose)
@@ -15,7 +15,7 @@ static bool repack(attend_param *p, param_cache *copy, bool transpose)
     }
     const attend_compute compute = { 0 };
     d->pack(&compute, p->precision, transpose, k, n, p->precision == ATTEND_FP32 ? p->value : p->quantized, copy->data);
-    copy->key = attend_kernel();
+    copy->key = d->packed_layout();
     copy->version = atomic_load(&p->version);
     return true;
 }
@@ -24,7 +24,7 @@ const void *attend_param_packed(attend_param *p, bool transpose)
 {
     param_cache *copy = &p->cache[transpose];
     pthread_mutex_lock(&p->lock);
-    bool fresh = copy->key == attend_kernel() && copy->version == atomic_load(&p->version);
+    bool fresh = copy->key == attend_device_at(p->memory)->packed_layout() && copy->version == atomic_load(&p->version);
     if (!fresh) fresh = repack(p, copy, transpose);
     pthread_mutex_unlock(&p->lock);
     return fresh ? copy->data : NULL;
