@@ -8,13 +8,14 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE_FLAGS ?=
 CTEST_FLAGS ?=
 FUZZ_FLAGS ?= -max_total_time=60
+HOSTILE_FLAGS ?= 150
 MAKEFLAGS += --no-print-directory
 
 configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLAGS) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench recipes demo soak asan clang tsan tidy layers cross fuzz install deb deb-check format format-check docs docs-check exhaustive clean help packages-build packages-test
+.PHONY: all test bench recipes demo soak asan clang tsan tidy layers cross fuzz hostile install deb deb-check format format-check docs docs-check exhaustive clean help packages-build packages-test
 
 all: packages-build                     ## build the command and the libraries
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
@@ -79,6 +80,10 @@ soak: packages-test                     ## interrupt a training at every system 
 	@ATTEND_TEST_LONG=1 $(BUILD)/test/test_trainer
 	@test/cli/kill.sh $(abspath $(BUILD))/attend 50
 	@test/cli/garbage.sh $(abspath $(BUILD))/attend $(abspath $(BUILD))/test/garbage $(abspath $(BUILD))/test/json_lines 1000000
+
+hostile: packages-test                  ## many minutes of input made to break the command, under the sanitizers (HOSTILE_FLAGS="SECONDS SEED")
+	@$(call compile,$(BUILD)-asan,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DATTEND_TESTS=ON -DATTEND_SANITIZE=ON)
+	@test/hostile/run.sh $(abspath $(BUILD))-asan $(HOSTILE_FLAGS)
 
 exhaustive: packages-test               ## exp, tanh and sigmoid on every float there is (minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)

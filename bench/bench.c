@@ -200,15 +200,11 @@ static void print_json(const bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} groups[] = { { "elementary", bench_elementary },
-               { "products", bench_products },
-               { "cells", bench_cells },
-               { "training", bench_training },
-               { "attention", bench_attention },
-               { "models", bench_models },
-               { "transformer", bench_transformer },
-               { "decoding", bench_decoding },
-               { "transformer-decoding", bench_transformer_decoding } };
+} groups[] = { { "elementary", bench_elementary }, { "products", bench_products },
+               { "cells", bench_cells },           { "training", bench_training },
+               { "attention", bench_attention },   { "models", bench_models },
+               { "threads", bench_threads },       { "transformer", bench_transformer },
+               { "decoding", bench_decoding },     { "transformer-decoding", bench_transformer_decoding } };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 static int usage(FILE *to)

@@ -80,6 +80,7 @@ void bench_cells(bench *b);
 void bench_training(bench *b);
 void bench_attention(bench *b);
 void bench_models(bench *b);
+void bench_threads(bench *b);
 void bench_transformer(bench *b);
 void bench_decoding(bench *b);
 void bench_transformer_decoding(bench *b);

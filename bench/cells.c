@@ -45,23 +45,13 @@ static void run_shard(void *state, int shard)
     bench_require(attend_backward_from(c, y, l->dy + first));
 }
 
-static void run_merge(void *state, int part)
-{
-    layer *l = state;
-    attend_gradient_sum_part(l->grads[0], l->grads + 1, l->shards - 1, part, 8);
-}
-
 static void run_layer(void *state)
 {
     layer *l = state;
     attend_param_changed(l->w), attend_param_changed(l->u); /* as after an update, so that packing is measured too */
-    attend_grads_zero(l->grads[0]);
+    attend_gradient_zero(l->pool, l->grads[0]);
     attend_pool_run(l->pool, l->shards, run_shard, l);
-    if (l->shards > 1) {
-        attend_gradient_sum_begin(l->grads[0], l->grads + 1, l->shards - 1);
-        attend_pool_run(l->pool, 8, run_merge, l);
-        attend_gradient_sum_end(l->grads + 1, l->shards - 1);
-    }
+    for (int i = 1; i < l->shards; i++) attend_gradient_add(l->pool, l->grads[0], l->grads[i]);
 }
 
 static void run_ceiling(void *state)

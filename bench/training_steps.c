@@ -72,10 +72,15 @@ void stepper_run(void *state)
 
 stepper stepper_new(const attend_config *config, const step_batch *batches, int count)
 {
+    return stepper_on_threads(config, batches, count, 2);
+}
+
+stepper stepper_on_threads(const attend_config *config, const step_batch *batches, int count, int threads)
+{
     const attend_optimizer_options options = ATTEND_OPTIMIZER_OPTIONS_INIT;
     stepper s = { .batches = batches, .count = count };
     bench_require(attend_model_new(&s.m, config, 1));
-    bench_require(attend_team_new(&s.team, attend_model_params(s.m), 2));
+    bench_require(attend_team_new(&s.team, attend_model_params(s.m), threads));
     bench_require(attend_optimizer_new(&s.adam, s.team, &options));
     return s;
 }

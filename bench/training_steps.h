@@ -1,4 +1,4 @@
-/* training_steps.h: training steps (gradient, norm, clipping, Adam) on two threads, on batches of random tokens. */
+/* training_steps.h: training steps (gradient, norm, clipping, Adam) on batches of random tokens. */
 #ifndef ATTEND_BENCH_TRAINING_STEPS_H
 #define ATTEND_BENCH_TRAINING_STEPS_H
 
@@ -32,8 +32,9 @@ typedef struct stepper {
     int count;
 } stepper;
 
-/* Creates a model with this configuration. The caller owns the batches. */
+/* Creates a model with this configuration, to be trained on two threads or on `threads`. The caller owns the batches. */
 stepper stepper_new(const attend_config *config, const step_batch *batches, int count);
+stepper stepper_on_threads(const attend_config *config, const step_batch *batches, int count, int threads);
 void stepper_free(stepper *s);
 void stepper_run(void *stepper); /* one step on each batch; for struct work */
 

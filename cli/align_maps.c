@@ -51,28 +51,6 @@ static int collect_gold(gold_list *g, const gold_links *all, const pair_reader *
 
 /* ---- output ---- */
 
-static double precision_of(const attend_aer_sums *a)
-{
-    return a->predicted > 0 ? a->matched_possible / a->predicted : 0;
-}
-
-static double recall_of(const attend_aer_sums *a)
-{
-    return a->sure > 0 ? a->matched_sure / a->sure : 0;
-}
-
-void aer_print(const attend_aer_sums *a)
-{
-    attend_print(stdout, "AER %.4f  precision %.4f  recall %.4f", attend_aer(a), precision_of(a), recall_of(a));
-}
-
-void aer_json(attend_json_writer *w, const attend_aer_sums *a)
-{
-    json_number(w, "aer", 6, attend_aer(a));
-    json_number(w, "precision", 6, precision_of(a));
-    json_number(w, "recall", 6, recall_of(a));
-}
-
 static void json_map(attend_json_writer *w, attend_alignment map)
 {
     json_integer(w, "layer", map.layer);
@@ -108,7 +86,7 @@ static void print_text(const align_maps_job *job, int d, const attend_map_score 
         aer_print(&scores[i].sums);
         attend_print(stdout, "  %s\n", alignment_text(text, scores[i].map, config));
     }
-    attend_print(stdout, "best%s: %s\n", job->gold ? "" : " by IBM Model 1",
+    attend_print(stdout, "best%s: %s\n", job->gold ? "" : " by the word aligner",
                  alignment_text(text, scores[best].map, config));
 }
 
@@ -120,7 +98,7 @@ static int select_map(const align_maps_job *job, int d, const attend_map_score *
         return attend_fail(
             ATTEND_BAD_DATA,
             "no attention map shares a link with %s, so none can be selected; %s is unchanged: give more pairs",
-            job->gold ? "the gold alignment" : "that of IBM Model 1", job->paths[d]);
+            job->gold ? "the gold alignment" : "that of the word aligner", job->paths[d]);
     int status = attend_model_set_alignment(job->models[d], best->map);
     if (status == ATTEND_OK) status = attend_model_save(job->models[d], job->paths[d]);
     if (status == ATTEND_OK && !job->quiet)

@@ -3,17 +3,15 @@
 #ifndef ATTEND_CLI_ALIGN_MAPS_H
 #define ATTEND_CLI_ALIGN_MAPS_H
 
-#include "gold_links.h"
+#include "align_links.h"
 #include "pair_reader.h"
-
-#include <attend/json.h>
 
 typedef struct align_maps_job {
     attend_model *models[2]; /* source to target, and target to source; NULL: none */
     const char *paths[2];
     int threads;
     size_t memory;          /* for each model; 0: no limit */
-    const gold_links *gold; /* NULL: compare with IBM Model 1 */
+    const gold_links *gold; /* NULL: compare with the word aligner */
     const char *gold_path;
     bool json, select, quiet;
 } align_maps_job;
@@ -23,9 +21,5 @@ typedef struct align_maps_job {
 int align_maps(const align_maps_job *job, pair_reader *from);
 /* ATTEND_BAD_USAGE if the file is a training checkpoint, which must not be changed. */
 int align_maps_check_writable(const char *path);
-
-/* Alignment error, precision and recall, as text without a line end, and as JSON members. */
-void aer_print(const attend_aer_sums *a);
-void aer_json(attend_json_writer *w, const attend_aer_sums *a);
 
 #endif

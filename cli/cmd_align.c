@@ -1,7 +1,8 @@
-/* cmd_align.c: word alignments from attention. The model decodes the given targets (forced decoding), and links are
- * read from its attention weights. */
+/* cmd_align.c: word alignments from attention: the model decodes the given targets (forced decoding), and links are read
+ * from its attention weights. Without a model, by the word aligner (align_words.h). */
+#include "align_links.h"
 #include "align_maps.h"
-#include "gold_links.h"
+#include "align_words.h"
 #include "json_members.h"
 #include "memory_option.h"
 #include "options.h"
@@ -15,13 +16,14 @@
 #include <string.h>
 
 typedef struct settings {
-    const char *model, *reverse_model, *gold;
+    const char *model, *reverse_model, *gold, *aligner, *save;
+    double threshold;
     pairs_list input;
     long long threads, memory, layer, head;
     int kind, symmetry, unit;
     bool layer_given, head_given;
     bool tokens, evaluate_maps, select_map, json, quiet;
-    bool all_alignments; /* print the error of both models and of every symmetrization */
+    bool symmetrize; /* the option is given */
 } settings;
 
 enum { HARD, SOFT };
@@ -29,11 +31,21 @@ static const char *const kinds[] = { "hard", "soft", NULL };
 
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
-    { "model", "FILE", "a model with attention", OPTION_INPUT, AT(model), 0, 0, NULL },
+    { "model", "FILE",
+      "a model with attention; without any, a word aligner that is trained on the pairs (docs/alignment.md)",
+      OPTION_INPUT, AT(model), 0, 0, NULL },
     { "reverse-model", "FILE", "a model that translates from target to source; with or without --model", OPTION_INPUT,
       AT(reverse_model), 0, 0, NULL },
-    { "symmetrize", NULL, "how to combine the links of both models", OPTION_CHOICE, AT(symmetry), 0, 0,
-      attend_symmetrization_names },
+    { "aligner", "FILE", "align by this word aligner, which --save has written, instead of training one", OPTION_INPUT,
+      AT(aligner), 0, 0, NULL },
+    { "save", "FILE", "write the word aligner that is trained on the pairs", OPTION_OUTPUT, AT(save), 0, 0, NULL },
+    { "threshold", "X",
+      "links of the word aligner: the geometric mean of their posteriors in both directions is at least X; larger "
+      "values "
+      "give fewer and surer links",
+      OPTION_REAL, AT(threshold), 0.01, 1, NULL },
+    { "symmetrize", NULL, "how to combine the links of both models, or of both directions of the word aligner",
+      OPTION_CHOICE, AT(symmetry), 0, 0, attend_symmetrization_names },
     { "input", "PAIRS", "pairs to align: one .tsv file or two line-aligned files", OPTION_PAIRS, AT(input), 0, 0,
       NULL },
     { "alignment", NULL,
@@ -50,8 +62,8 @@ static const option table[] = {
       "-1 if --layer is given)",
       OPTION_INTEGER, AT(head), -1, 1000, NULL },
     { "evaluate-maps", NULL,
-      "print the alignment error rate of every layer and head instead of links; without --gold, against links of IBM "
-      "Model 1 estimated from the pairs",
+      "print the alignment error rate of every layer and head instead of links; without --gold, against links of a "
+      "word aligner that is trained on the pairs",
       OPTION_FLAG, AT(evaluate_maps), 0, 0, NULL },
     { "select-map", NULL, "like --evaluate-maps, and store the best layer and head in the model file", OPTION_FLAG,
       AT(select_map), 0, 0, NULL },
@@ -75,102 +87,49 @@ static const option_alias aliases[] = {
     { NULL, NULL, NULL, NULL },
 };
 
-/* Alignments of a pair: by the model, by the reverse model, and by each way to combine them. */
-enum { FORWARD, REVERSE, SYMMETRIZED, ALIGNMENTS = SYMMETRIZED + ATTEND_GROW_DIAG_FINAL_AND + 1 };
-
 typedef struct job {
     const settings *s;
     attend_model *models[2];
     attend_scorer *scorers[2];
-    attend_word_link *links[3]; /* forward, reverse, symmetrized */
-    int counts[3], room;
-    gold_links gold;
-    attend_aer_sums sums[ALIGNMENTS];
+    align_links links;
 } job;
 
 /* ---- links of a pair ---- */
 
-static int reserve_links(job *j, int words)
-{
-    if (words <= j->room) return ATTEND_OK;
-    for (int i = 0; i < 3; i++) {
-        attend_word_link *larger = realloc(j->links[i], 2 * (size_t)words * sizeof *larger);
-        if (!larger) return attend_fail(ATTEND_NO_MEMORY, "out of memory for the links of %d words", words);
-        j->links[i] = larger;
-    }
-    j->room = words;
-    return ATTEND_OK;
-}
-
 /* Finds the links of both models; none if the pair has a fault. */
 static int find_links(job *j, int pair, bool has_fault)
 {
-    const int reserved = reserve_links(j, 1);
-    for (int d = 0; reserved == ATTEND_OK && d < 2; d++) {
-        j->counts[d] = 0;
+    align_links *a = &j->links;
+    int status = ATTEND_OK;
+    for (int d = 0; status == ATTEND_OK && d < 2; d++) {
+        a->counts[d] = 0;
         if (!j->scorers[d] || has_fault) continue;
         const attend_scored_pair *r = attend_scorer_result(j->scorers[d], pair);
-        const int status = reserve_links(j, r->source_count + r->target_count + 1);
-        if (status != ATTEND_OK) return status;
-        j->counts[d] = attend_scorer_links(r, j->links[d], j->room);
-        for (int i = 0; d == REVERSE && i < j->counts[d]; i++) {
-            attend_word_link *l = &j->links[d][i];
+        status = align_links_reserve(a, d, r->source_count + r->target_count);
+        if (status == ATTEND_OK) a->counts[d] = attend_scorer_links(r, a->lists[d], a->capacities[d]);
+        for (int i = 0; d == LINKS_REVERSE && i < a->counts[d]; i++) {
+            attend_word_link *l = &a->lists[d][i];
             *l = (attend_word_link){ .source = l->target, .target = l->source, .sure = l->sure };
         }
-    }
-    return reserved;
-}
-
-static int symmetrize(job *j, attend_symmetrization how)
-{
-    return attend_symmetrize(how, j->links[FORWARD], j->counts[FORWARD], j->links[REVERSE], j->counts[REVERSE],
-                             j->links[SYMMETRIZED], &j->counts[SYMMETRIZED]);
-}
-
-/* The alignment that the options request. */
-static int requested_alignment(const settings *s)
-{
-    return s->model && s->reverse_model ? SYMMETRIZED + s->symmetry : s->model ? FORWARD : REVERSE;
-}
-
-static int add_errors(job *j, unsigned long long number)
-{
-    const attend_word_link *gold;
-    const int count = gold_links_of(&j->gold, number, &gold), requested = requested_alignment(j->s);
-    int status = ATTEND_OK;
-    for (int alignment = 0; status == ATTEND_OK && alignment < ALIGNMENTS; alignment++) {
-        if (alignment != requested && !j->s->all_alignments) continue;
-        const int list = alignment < SYMMETRIZED ? alignment : SYMMETRIZED;
-        if (list == SYMMETRIZED) status = symmetrize(j, (attend_symmetrization)(alignment - SYMMETRIZED));
-        if (status == ATTEND_OK)
-            status = attend_aer_add(&j->sums[alignment], j->links[list], j->counts[list], gold, count);
     }
     return status;
 }
 
-/* ---- output ---- */
-
-static void print_links(const job *j, int list)
+/* The alignment that the options request, and those that are compared with gold links. */
+static void choose_methods(align_links *a, const settings *s)
 {
-    const attend_word_link *links = j->links[list];
-    if (!j->s->json) {
-        for (int i = 0; i < j->counts[list]; i++)
-            attend_print(stdout, "%s%d-%d", i ? " " : "", links[i].source, links[i].target);
-        attend_print(stdout, "\n");
-        return;
-    }
-    attend_json_writer w = attend_json_to_file(stdout);
-    attend_json_begin_object(&w);
-    json_begin_array(&w, "links");
-    for (int i = 0; i < j->counts[list]; i++) {
-        attend_json_begin_array(&w);
-        attend_json_put_integer(&w, links[i].source);
-        attend_json_put_integer(&w, links[i].target);
-        attend_json_end_array(&w);
-    }
-    attend_json_end_array(&w);
-    json_end_line(&w);
+    const bool both = s->model && s->reverse_model, words = !s->model && !s->reverse_model;
+    if (both || words)
+        a->requested = s->symmetrize || both ? LINKS_SYMMETRIZED + s->symmetry : LINKS_AGREED;
+    else
+        a->requested = s->model ? LINKS_FORWARD : LINKS_REVERSE;
+    a->compares[a->requested] = true;
+    for (int method = 0; (both || words) && !s->symmetrize && method < LINKS_METHODS; method++)
+        a->compares[method] = words || method != LINKS_AGREED;
+    a->json = s->json;
 }
+
+/* ---- output ---- */
 
 /* The words of a side, or its other units. */
 static void json_units(attend_json_writer *w, const char *name, attend_unit unit, const char *text,
@@ -268,45 +227,9 @@ static int align_pair(job *j, const pair_reader *from, int first, int pair)
         print_token_weights(r);
         return ATTEND_OK;
     }
-    int status = find_links(j, pair, r->fault != NULL);
-    if (status == ATTEND_OK && s->gold) return add_errors(j, number);
-    const int alignment = requested_alignment(s);
-    if (status == ATTEND_OK && alignment >= SYMMETRIZED)
-        status = symmetrize(j, (attend_symmetrization)(alignment - SYMMETRIZED));
-    if (status == ATTEND_OK) print_links(j, alignment < SYMMETRIZED ? alignment : SYMMETRIZED);
-    return status;
-}
-
-static const char *alignment_name(int alignment)
-{
-    return alignment == FORWARD   ? "forward"
-           : alignment == REVERSE ? "reverse"
-                                  : attend_symmetrization_names[alignment - SYMMETRIZED];
-}
-
-static void print_errors(const job *j, unsigned long long pairs)
-{
-    const int requested = requested_alignment(j->s);
-    attend_json_writer w = attend_json_to_file(stdout);
-    if (j->s->json) {
-        attend_json_begin_object(&w);
-        json_integer(&w, "pairs", (long long)pairs);
-    }
-    for (int alignment = 0; alignment < ALIGNMENTS; alignment++) {
-        const attend_aer_sums *a = &j->sums[alignment];
-        if (alignment != requested && !j->s->all_alignments) continue;
-        if (j->s->json) {
-            json_begin_object(&w, alignment_name(alignment));
-            aer_json(&w, a);
-            json_number(&w, "links", 0, a->predicted);
-            json_number(&w, "sure", 0, a->sure);
-            attend_json_end_object(&w);
-        } else {
-            aer_print(a);
-            attend_print(stdout, "  (%.0f links, %.0f sure)  %s\n", a->predicted, a->sure, alignment_name(alignment));
-        }
-    }
-    if (j->s->json) json_end_line(&w);
+    const int status = find_links(j, pair, r->fault != NULL);
+    if (status != ATTEND_OK) return status;
+    return s->gold ? align_links_compare(&j->links, number) : align_links_print(&j->links);
 }
 
 /* ---- all pairs ---- */
@@ -345,11 +268,11 @@ static int load(job *j, int which, const char *path)
 static int evaluate_maps(job *j, pair_reader *from)
 {
     const settings *s = j->s;
-    const align_maps_job maps = { .models = { j->models[FORWARD], j->models[REVERSE] },
+    const align_maps_job maps = { .models = { j->models[LINKS_FORWARD], j->models[LINKS_REVERSE] },
                                   .paths = { s->model, s->reverse_model },
                                   .threads = (int)s->threads,
                                   .memory = memory_of_model(s),
-                                  .gold = s->gold ? &j->gold : NULL,
+                                  .gold = s->gold ? &j->links.gold : NULL,
                                   .gold_path = s->gold,
                                   .json = s->json,
                                   .select = s->select_map,
@@ -380,36 +303,70 @@ static int align_all(job *j, pair_reader *from)
     return status;
 }
 
+static int align_by_words(job *j, pair_reader *from)
+{
+    const settings *s = j->s;
+    const align_words_job words = { .aligner = s->aligner,
+                                    .save = s->save,
+                                    .threshold = s->threshold,
+                                    .unit = (attend_unit)s->unit,
+                                    .threads = (int)s->threads,
+                                    .memory = memory_limit(s->memory),
+                                    .compare = s->gold != NULL,
+                                    .json = s->json,
+                                    .quiet = s->quiet };
+    return align_words(&words, &j->links, from);
+}
+
 static int align(const settings *s)
 {
     job j = { .s = s };
     pair_reader *from = NULL;
-    int status = load(&j, FORWARD, s->model);
-    if (status == ATTEND_OK) status = load(&j, REVERSE, s->reverse_model);
-    if (status == ATTEND_OK && s->gold) status = gold_links_read(&j.gold, s->gold);
+    choose_methods(&j.links, s);
+    int status = load(&j, LINKS_FORWARD, s->model);
+    if (status == ATTEND_OK) status = load(&j, LINKS_REVERSE, s->reverse_model);
+    if (status == ATTEND_OK && s->gold) status = gold_links_read(&j.links.gold, s->gold);
     if (status == ATTEND_OK) status = pair_reader_open(&from, &s->input);
-    if (status == ATTEND_OK) status = s->evaluate_maps ? evaluate_maps(&j, from) : align_all(&j, from);
+    if (status == ATTEND_OK)
+        status = s->evaluate_maps               ? evaluate_maps(&j, from)
+                 : s->model || s->reverse_model ? align_all(&j, from)
+                                                : align_by_words(&j, from);
     if (status == ATTEND_OK && s->gold && !s->evaluate_maps) {
-        status = gold_links_check(&j.gold, s->gold, from->first);
-        if (status == ATTEND_OK) print_errors(&j, from->first);
+        status = gold_links_check(&j.links.gold, s->gold, from->first);
+        if (status == ATTEND_OK) align_links_print_errors(&j.links, from->first);
     }
     if (status != ATTEND_OK) status = cli_fail(&verb_align, status);
-    gold_links_free(&j.gold);
     pair_reader_close(from);
-    for (int i = 0; i < 3; i++) free(j.links[i]);
+    align_links_free(&j.links);
     for (int i = 0; i < 2; i++) attend_scorer_free(j.scorers[i]), attend_model_free(j.models[i]);
     return status;
+}
+
+/* Without a model: options of attention are errors. */
+static int check_words(const settings *s, const parsed *p)
+{
+    static const char *const others[] = { "layer", "head", "evaluate-maps", "select-map", "tokens" };
+    const verb *v = &verb_align;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (options_given(v, p, others[i])) return usage_error(v, "--%s requires --model FILE", others[i]);
+    if (s->kind == SOFT) return usage_error(v, "--alignment soft requires --model FILE");
+    if (s->unit == ATTEND_UNIT_PIECE) return usage_error(v, "--unit piece requires --model FILE");
+    if (s->aligner && s->save) return usage_error(v, "--save writes an aligner that is trained; it excludes --aligner");
+    if (s->aligner && options_given(v, p, "unit")) return usage_error(v, "--unit is that of the aligner");
+    return 0;
 }
 
 /* Checks the combination of options; 0, or an exit code after a message. */
 static int check(const settings *s, const parsed *p)
 {
     const verb *v = &verb_align;
-    const bool both = s->model && s->reverse_model, rule = options_given(v, p, "symmetrize");
+    const bool any = s->model || s->reverse_model, both = s->model && s->reverse_model, rule = s->symmetrize;
     if (p->positional_count > 0)
         return usage_error(v, "unexpected argument '%s'; give pairs with --input", p->positional[0]);
-    if ((!s->model && !s->reverse_model) || s->input.count == 0)
-        return usage_error(v, "--model FILE and --input PAIRS are both required");
+    if (s->input.count == 0) return usage_error(v, "--input PAIRS is required");
+    if (!any) return check_words(s, p);
+    if (s->aligner || s->save || options_given(v, p, "threshold"))
+        return usage_error(v, "--aligner, --save and --threshold are for the word aligner, without --model");
     if (rule && !both) return usage_error(v, "--symmetrize requires two models: --model and --reverse-model");
     if (s->kind == SOFT && s->reverse_model)
         return usage_error(v, "--alignment soft cannot be combined with --reverse-model");
@@ -424,6 +381,7 @@ static const void *defaults(void)
 {
     static settings s;
     s = (settings){ .symmetry = ATTEND_GROW_DIAG_FINAL_AND,
+                    .threshold = attend_aligner_defaults().threshold,
                     .threads = attend_processors_threads(),
                     .memory = MEMORY_DEFAULT };
     return &s;
@@ -435,7 +393,7 @@ static int run(int argc, char **argv)
     parsed p;
     int status = options_parse(&verb_align, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
-        s.all_alignments = s.model && s.reverse_model && !options_given(&verb_align, &p, "symmetrize");
+        s.symmetrize = options_given(&verb_align, &p, "symmetrize");
         s.evaluate_maps = s.evaluate_maps || s.select_map;
         s.layer_given = options_given(&verb_align, &p, "layer"), s.head_given = options_given(&verb_align, &p, "head");
         status = check(&s, &p);
@@ -447,11 +405,17 @@ static int run(int argc, char **argv)
 
 const verb verb_align = {
     .name = "align",
-    .summary = "align the words of sentence pairs by attention",
-    .synopsis = "attend align --model FILE --input PAIRS [--reverse-model FILE] [--alignment soft] [--gold FILE]\n"
-                "       attend align --model FILE --input PAIRS --select-map [--gold FILE]",
+    .summary = "align the words of sentence pairs, by attention or by a statistical aligner",
+    .synopsis =
+        "attend align --input PAIRS [--save FILE | --aligner FILE] [--threshold X] [--gold FILE]\n"
+        "       attend align --model FILE --input PAIRS [--reverse-model FILE] [--alignment soft] [--gold FILE]\n"
+        "       attend align --model FILE --input PAIRS --select-map [--gold FILE]",
     .details =
-        "Runs the model on each pair (forced decoding) and links every target word to the source word with the\n"
+        "Without a model, trains a statistical aligner on the pairs (a hidden Markov model in both directions that\n"
+        "learn to agree) and prints the links on which both directions agree; docs/alignment.md has its error rates.\n"
+        "--save keeps the aligner and --aligner uses it on other pairs.\n"
+        "\n"
+        "With a model, runs it on each pair (forced decoding) and links every target word to the source word with the\n"
         "largest attention weight. Prints one line of links per pair in Pharaoh format (source-target, counted\n"
         "from 0); weights between tokens are combined into weights between words. A side of single words (names,\n"
         "pronunciations), which the model reads letter by letter, is linked by its letters. With --reverse-model,\n"
@@ -460,7 +424,9 @@ const verb verb_align = {
         "alignment error rate (Och and Ney 2003); with two models, that of each model and of each combination. A\n"
         "model with several layers or heads has several attention maps. Links come from one of them, or from a\n"
         "mean, which is selected at the end of training or by --select-map.",
-    .examples = "  attend align --model en-de --input test.en test.de\n"
+    .examples = "  attend align --input train.tsv --save aligner > train.links\n"
+                "  attend align --aligner aligner --input dev.en dev.fr --gold dev.wa\n"
+                "  attend align --model en-de --input test.en test.de\n"
                 "  attend align --model en-fr --reverse-model fr-en --input dev.en dev.fr --gold dev.wa\n"
                 "  attend align --model en-de --input valid.en valid.de --select-map\n",
     .options = table,

@@ -17,8 +17,11 @@ static const char *const tasks[] = { "translation", "language-model", NULL };
 static const option table[] = {
     { "train", "PAIRS", "pairs to check: one .tsv file or two line-aligned files; may be repeated", OPTION_DATA,
       AT(train), 0, 0, NULL },
-    { "valid", "PAIRS", "validation pairs, which must not overlap with the training pairs", OPTION_DATA, AT(valid), 0,
-      0, NULL },
+    { "valid", "PAIRS",
+      "validation or test pairs: they must not overlap with the training pairs, and what the training pairs do not "
+      "have "
+      "in them is reported",
+      OPTION_DATA, AT(valid), 0, 0, NULL },
     { "task", NULL, "language-model: the files contain lines of text instead of pairs", OPTION_CHOICE, AT(task), 0, 0,
       tasks },
     { "quick", NULL, "check only for faults that prevent training", OPTION_FLAG, AT(quick), 0, 0, NULL },
@@ -74,7 +77,8 @@ const verb verb_check = {
     .synopsis = "attend check --train PAIRS [--valid PAIRS] [--task language-model] [--json]",
     .details = "Finds faults that prevent or harm training: different numbers of lines, text that is not UTF-8,\n"
                "empty sides, outliers in length, duplicates, copies of the source, and overlap with the validation\n"
-               "pairs. Exits with status 3 if a fault prevents training.",
+               "pairs. Also says what a model will not know: characters and words of the validation pairs that the\n"
+               "training pairs do not have. Exits with status 3 if a fault prevents training.",
     .examples =
         "  attend check --train train.tsv\n  attend check --train train.en train.de --valid valid.en valid.de --json\n"
         "  attend check --task language-model --train train.txt --valid valid.txt\n",

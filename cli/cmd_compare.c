@@ -32,12 +32,12 @@ static const option table[] = {
     { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_INPUTS,
       AT(config_files), 0, 0, NULL },
     { "metric", "NAMES",
-      "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: bleu, or exact if "
-      "the pairs are single words)",
+      "comma-separated list of " EVALUATION_METRICS " (default: bleu, or word error and phoneme or character error "
+      "where lines are words)",
       OPTION_TEXT, AT(metrics), 0, 0, NULL },
     { "bleu-tokenizer", NULL, "tokenization of BLEU", OPTION_CHOICE, AT(bleu_tokens), 0, 0,
       evaluation_bleu_tokenizers },
-    { "lowercase", NULL, "ignore case in scores", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
+    { "ignore-case", NULL, "ignore case in scores", OPTION_FLAG, AT(ignore_case), 0, 0, NULL },
     { "bootstrap", "N", "bootstrap samples for intervals and paired tests; 0: none", OPTION_INTEGER, AT(samples), 0,
       1e6, NULL },
     { "beam", "N", "beam size for translating the test sources", OPTION_INTEGER, AT(beam), 1, 1024, NULL },
@@ -64,6 +64,7 @@ static const option table[] = {
 };
 static const option_alias aliases[] = {
     { "bleu-tokenizer", "bleu-tokens", NULL, NULL },
+    { "ignore-case", "lowercase", NULL, NULL }, /* --lowercase none|source|both is an option of training */
     { NULL, NULL, NULL, NULL },
 };
 
@@ -107,10 +108,13 @@ static int read_data(comparison *c)
 
 static int set_metrics(comparison *c)
 {
-    const char *names = c->s->metrics ? c->s->metrics : c->variants[0].t.is_word_level ? "exact" : "bleu";
-    const int status =
-        evaluation_set_metrics(&c->e, &verb_compare, names, (attend_bleu_tokens)c->s->bleu_tokens, c->s->lowercase);
-    while (c->metric < METRICS - 1 && !c->e.selected[c->metric]) c->metric++;
+    const int status = evaluation_set_metrics(&c->e, &verb_compare, c->s->metrics,
+                                              (attend_bleu_tokens)c->s->bleu_tokens, c->s->ignore_case);
+    evaluation_fit_metrics(&c->e, false);
+    for (int i = 0; !c->s->metrics && !c->e.is_word_level && i < METRICS; i++) c->e.selected[i] = i == ATTEND_BLEU;
+    int at = 0;
+    while (at < METRICS - 1 && !c->e.selected[evaluation_metric_at(&c->e, at)]) at++;
+    c->metric = evaluation_metric_at(&c->e, at);
     c->e.samples = (int)c->s->samples, c->e.seed = 1;
     snprintf(c->e.names[0], sizeof c->e.names[0], "translations");
     snprintf(c->e.names[1], sizeof c->e.names[1], "translations");

@@ -76,7 +76,7 @@ static int train(const settings *s, const demo_files *f, attend_train_end *end)
     const attend_pairs_spec specs[2] = { { .source = f->train }, { .source = f->valid } };
     attend_train_options o;
     train_options(s, f, specs, &o);
-    progress_view view = progress_new(stderr, s->quiet, attend_valid_metric_names[o.valid_metric], true);
+    progress_view view = progress_new(stderr, s->quiet, valid_metric_style(0), true);
     const attend_train_events events = { .user = &view,
                                          .plan = progress_plan,
                                          .progress = progress_show,

@@ -20,7 +20,7 @@ typedef struct settings {
     texts_list references;
     long long samples, seed;
     int tokens, unit;
-    bool lowercase, json, quiet;
+    bool ignore_case, json, quiet;
 } settings;
 
 #define AT(member) offsetof(settings, member)
@@ -39,10 +39,12 @@ static const option table[] = {
     { "against", "FILE", "translations of another system, for a paired significance test", OPTION_INPUT, AT(against), 0,
       0, NULL },
     { "metric", "NAMES",
-      "comma-separated list of bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy (default: all)", OPTION_TEXT,
-      AT(metrics), 0, 0, NULL },
+      "comma-separated list of " EVALUATION_METRICS " (default: word error and phoneme or character error where lines "
+      "are words, otherwise all but line-error; with --json, all)",
+      OPTION_TEXT, AT(metrics), 0, 0, NULL },
     { "bleu-tokenizer", NULL, "tokenization of BLEU", OPTION_CHOICE, AT(tokens), 0, 0, evaluation_bleu_tokenizers },
-    { "lowercase", NULL, "ignore case in scores", OPTION_FLAG, AT(lowercase), 0, 0, NULL },
+    { "ignore-case", NULL, "ignore case in scores (default with a --model that writes lower case)", OPTION_FLAG,
+      AT(ignore_case), 0, 0, NULL },
     { "bootstrap", "N", "print 95 % intervals from N bootstrap samples; with --against, 1000 if it is not given",
       OPTION_INTEGER, AT(samples), 0, 1e6, NULL },
     { "seed", "N", "random seed of the bootstrap", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
@@ -58,19 +60,39 @@ static const option table[] = {
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 static const option_alias aliases[] = {
-    { "max-input-length", "max-words", NULL, NULL }, { "bleu-tokenizer", "bleu-tokens", NULL, NULL },
-    { "unit", "length-unit", NULL, NULL },           { "unit", NULL, "words", "word" },
-    { "unit", NULL, "characters", "character" },     { NULL, NULL, NULL, NULL },
+    { "ignore-case", "lowercase", NULL, NULL },
+    { "unit", "length-unit", NULL, NULL },
+    { "max-input-length", "max-words", NULL, NULL },
+    { "bleu-tokenizer", "bleu-tokens", NULL, NULL },
+    { "unit", NULL, "words", "word" },
+    { "unit", NULL, "characters", "character" },
+    { NULL, NULL, NULL, NULL },
 };
 
 /* ---- translations of a model ---- */
 
-static int translate(const settings *s, const text_lines *sources, text_lines *to)
+/* A model that writes lower case cannot know the case of the references. */
+static int fit_case(evaluation *e, const attend_model *m, const settings *s)
+{
+    attend_tokenizer *t = NULL;
+    const int status = attend_tokenizer_from_model(&t, m, "target");
+    const bool is_lowercase = status == ATTEND_OK && attend_tokenizer_is_lowercase(t);
+    attend_tokenizer_free(t);
+    if (!is_lowercase || s->ignore_case) return status;
+    if (!s->quiet)
+        attend_print(stderr, "attend evaluate: note: %s writes lower case (--lowercase both); scores ignore case\n",
+                     s->model);
+    for (int i = 0; i < METRICS; i++) e->options[i].lowercase = true;
+    return ATTEND_OK;
+}
+
+static int translate(evaluation *e, const settings *s, const text_lines *sources, text_lines *to)
 {
     const attend_translator_options o = search_settings_options(&s->search);
     attend_model *m = NULL;
     translate_cost cost;
     int status = attend_model_load(&m, s->model, NULL);
+    if (status == ATTEND_OK) status = fit_case(e, m, s);
     if (status == ATTEND_OK)
         status = translate_lines(s->quiet ? NULL : &verb_evaluate, m, &o, sources, NULL, to, &cost);
     attend_model_free(m);
@@ -130,7 +152,7 @@ static int read_all(evaluation *e, const settings *s)
         e->system_count = 2;
         status = test_set_read_system(g, &e->systems[1], s->against);
     }
-    if (status == ATTEND_OK && s->model) status = translate(s, &g->sources, &e->systems[0]);
+    if (status == ATTEND_OK && s->model) status = translate(e, s, &g->sources, &e->systems[0]);
     if (status == ATTEND_OK && s->output) status = text_lines_write(&e->systems[0], s->output);
     return status;
 }
@@ -138,6 +160,7 @@ static int read_all(evaluation *e, const settings *s)
 static int evaluate(const settings *s, evaluation *e)
 {
     int status = read_all(e, s);
+    if (status == ATTEND_OK) evaluation_fit_metrics(e, s->json);
     if (status == ATTEND_OK) status = evaluation_run(e);
     if (status == ATTEND_OK && s->plot) status = evaluation_plot(e, s->plot);
     if (status != ATTEND_OK) return cli_fail(&verb_evaluate, status);
@@ -209,7 +232,7 @@ static int run_evaluation(settings *s, const parsed *p, evaluation *e)
     if (evaluated_language_model(s, p, &status)) return status;
     status = data_files_resolve(&verb_evaluate, "input", &s->input, ATTEND_TASK_TRANSLATION);
     if (status == 0)
-        status = evaluation_set_metrics(e, &verb_evaluate, s->metrics, (attend_bleu_tokens)s->tokens, s->lowercase);
+        status = evaluation_set_metrics(e, &verb_evaluate, s->metrics, (attend_bleu_tokens)s->tokens, s->ignore_case);
     if (status == 0) status = evaluate(s, e);
     return status;
 }
@@ -245,13 +268,15 @@ const verb verb_evaluate = {
     .synopsis = "attend evaluate --model FILE --input PAIRS [options]\n"
                 "       attend evaluate --hypothesis FILE --reference FILE... [--against FILE] [options]",
     .details =
-        "Computes BLEU, chrF, TER, word and character error rates, exact match and token accuracy. BLEU, chrF and TER\n"
+        "Computes BLEU, chrF, TER, word and character error rates, exact match and token accuracy. Where lines are "
+        "words,\n"
+        "it prints the word error (wrong lines) and the phoneme or character error. BLEU, chrF and TER\n"
         "equal sacreBLEU's (docs/metrics.md). References come from one or more --reference files, or from --input,\n"
         "where targets of the same source are alternative references. --against tests whether the difference\n"
         "between two systems is significant; --by-length and --plot show how scores depend on sentence length.\n"
         "A language model is evaluated by its perplexity on lines of text (docs/language-models.md).",
-    .examples = "  attend evaluate --hypothesis test.out --reference test.de --lowercase\n"
-                "  attend evaluate --model g2p --input test.tsv --metric exact,wer --bootstrap 1000\n"
+    .examples = "  attend evaluate --hypothesis test.out --reference test.de --ignore-case\n"
+                "  attend evaluate --model g2p --input test.tsv --metric word-error,phoneme-error --bootstrap 1000\n"
                 "  attend evaluate --hypothesis with.out --against without.out --source test.en --reference test.de "
                 "--plot lengths.svg\n",
     .options = table,

@@ -3,6 +3,7 @@
 
 #include "alignment_text.h"
 #include "json_members.h"
+#include "vocabulary_text.h"
 #include <attend/precision.h>
 #include <attend/processors.h>
 #include <attend/version.h>
@@ -22,6 +23,20 @@ static const option table[] = {
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
+/* "lowercase": "source" */
+static void json_case(attend_json_writer *w, const attend_model *m)
+{
+    bool lower[2] = { false, false };
+    for (int side = 0; side < 2; side++) {
+        attend_tokenizer *t = NULL;
+        if (attend_tokenizer_from_model(&t, m, side ? "target" : "source") == ATTEND_OK)
+            lower[side] = attend_tokenizer_is_lowercase(t);
+        attend_tokenizer_free(t);
+    }
+    const bool is_language_model = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
+    json_text(w, "lowercase", lower[1] && (lower[0] || is_language_model) ? "both" : lower[0] ? "source" : "none");
+}
+
 static void print_json(const attend_model *m, bool has_text, bool parameters)
 {
     const attend_params *params = attend_model_params(m);
@@ -34,6 +49,7 @@ static void print_json(const attend_model *m, bool has_text, bool parameters)
     json_text(&w, "precision", attend_precision_name(attend_model_precision(m)));
     json_bool(&w, "shortlist", attend_model_has_shortlist(m));
     json_bool(&w, "text", has_text);
+    if (has_text) json_case(&w, m);
     json_begin_object(&w, "config");
     for (int i = 0; attend_config_field_at(i); i++)
         if (attend_config_get(config, attend_config_field_at(i)->name, text, sizeof text) == ATTEND_OK)
@@ -56,6 +72,18 @@ static void print_json(const attend_model *m, bool has_text, bool parameters)
     json_end_line(&w);
 }
 
+/* A tokenizer that has been checked (attend_model_check_text). */
+static void print_tokens(const attend_model *m, int side)
+{
+    attend_tokenizer *t = NULL;
+    char text[VOCABULARY_TEXT];
+    if (attend_tokenizer_from_model(&t, m, side ? "target" : "source") != ATTEND_OK) return;
+    attend_print(stdout, "  %-20s %s%s\n", side ? "target tokens" : "source tokens",
+                 vocabulary_text(text, attend_tokenizer_kind(t), attend_tokenizer_size(t)),
+                 attend_tokenizer_is_lowercase(t) ? "; texts are lower-cased" : "");
+    attend_tokenizer_free(t);
+}
+
 static void print_text(const attend_model *m, const char *path, bool has_text, bool parameters)
 {
     const attend_params *params = attend_model_params(m);
@@ -72,6 +100,7 @@ static void print_text(const attend_model *m, const char *path, bool has_text, b
             attend_print(stdout, "  %-20s %s\n", f->name, text);
     }
     if (!has_text) attend_print(stdout, "  %-20s %s\n", "text", "none: it reads and writes token ids");
+    for (int side = config->task == ATTEND_TASK_LANGUAGE_MODEL; has_text && side < 2; side++) print_tokens(m, side);
     if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0)
         attend_print(stdout, "  %-20s %s\n", "aligns by", alignment_text(alignment, attend_model_alignment(m), config));
     for (int i = 0; parameters && i < attend_params_count(params); i++) {

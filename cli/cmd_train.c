@@ -7,6 +7,7 @@
 #include "memory_option.h"
 #include "progress.h"
 #include "stream_copies.h"
+#include "train_report.h"
 #include <stdlib.h>
 
 typedef struct settings {
@@ -90,7 +91,7 @@ static int train(const settings *s, const parsed *p)
     attend_train_options o = train_settings_options(&verb_train, &s->t, p);
     o.model = s->model, o.log = s->log;
     o.init_from = s->fine.init_from, o.new_vocab = s->fine.new_vocab;
-    progress_view view = progress_new(stderr, s->t.quiet, attend_valid_metric_names[s->t.metric], s->t.valid.count > 0);
+    progress_view view = progress_new(stderr, s->t.quiet, valid_metric_style(s->t.metric), s->t.valid.count > 0);
     const attend_train_events events = { .user = &view,
                                          .plan = progress_plan,
                                          .progress = progress_show,
@@ -108,10 +109,10 @@ static int train(const settings *s, const parsed *p)
             attend_print(stderr, "stopped before the first update\n");
         return 128 + interrupt_caught();
     }
-    if (!s->t.quiet)
-        attend_print(stderr, "%s %s\n",
-                     end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", s->model);
-    return 0;
+    if (s->t.quiet) return 0;
+    attend_print(stderr, "%s %s\n",
+                 end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", s->model);
+    return train_report(&verb_train, &s->t, s->model, &view.now);
 }
 
 /* Refuses model options that are given but have no effect. */

@@ -5,6 +5,7 @@
 #include "sentence_parts.h"
 #include "translation_writer.h"
 #include "unit_option.h"
+#include "unknown_report.h"
 
 #include <attend/status.h>
 #include <attend/lines.h>
@@ -21,7 +22,7 @@ typedef struct settings {
     const char *input, *output, *prefix, *dictionary;
     long long n_best, max_length, no_repeat_ngram, top_k, seed;
     double temperature, top_p;
-    bool sample, replace_unknown, json, quiet, shortlist, split_sentences;
+    bool sample, replace_unknown, json, quiet, shortlist, split_sentences, confidence;
     bool is_language_model; /* continue the lines instead of translating them */
     int precision;          /* index into attend_precision_names; -1: that of the file */
     int unit;               /* an attend_unit */
@@ -76,7 +77,12 @@ static const option table[] = {
       "append ' ||| ' and the alignment: links between words (0-0 1-2), or all attention weights between tokens",
       OPTION_CHOICE, AT(alignment), 0, 0, alignments },
     UNIT_OPTION(AT(unit), "what links count"),
-    { "json", NULL, "print one JSON object per line: text, score, log-probability, tokens, alignment, n-best list",
+    { "confidence", NULL,
+      "append ' ||| ' and the confidence, from 0 to 1: the geometric mean of the probabilities of the tokens",
+      OPTION_FLAG, AT(confidence), 0, 0, NULL },
+    { "json", NULL,
+      "print one JSON object per line: text, score, log-probability, confidence, tokens, unknown characters and words, "
+      "alignment, n-best list",
       OPTION_FLAG, AT(json), 0, 0, NULL },
     { "precision", NULL, "precision of the weights; lower is faster (default: that of the file)", OPTION_CHOICE,
       AT(precision), 0, 0, attend_precision_names },
@@ -180,6 +186,12 @@ static int chunk_read(chunk *c, inputs *in, const settings *s)
     return ATTEND_OK;
 }
 
+/* Where results go. */
+typedef struct output {
+    translation_writer writer;
+    unknown_report unknown;
+} output;
+
 static int flush(const translation_writer *w, const settings *s)
 {
     if (fflush(w->to) == 0 && !ferror(w->to)) return ATTEND_OK;
@@ -188,11 +200,14 @@ static int flush(const translation_writer *w, const settings *s)
 }
 
 /* Writes the results of `count` lines of the chunk, from `first` on. */
-static int chunk_write(const chunk *c, int first, int count, translation_writer *w, const settings *s)
+static int chunk_write(const chunk *c, int first, int count, output *out, const settings *s)
 {
+    translation_writer *w = &out->writer;
     for (int i = 0; i < count; i++) {
         const attend_line_result *r = attend_translator_result(w->translator, i);
         const unsigned long long number = c->first + (unsigned long long)(first + i);
+        const int status = unknown_report_add(&out->unknown, number, r);
+        if (status != ATTEND_OK) return status;
         if (r->fault && !s->quiet)
             attend_print(stderr,
                          "attend translate: line %llu is not translated: %s; its translation is an empty line\n",
@@ -204,8 +219,7 @@ static int chunk_write(const chunk *c, int first, int count, translation_writer 
 }
 
 /* Translates a chunk in parts whose results fit into memory. */
-static int chunk_translate(attend_translator *t, const chunk *c, const inputs *in, translation_writer *w,
-                           const settings *s)
+static int chunk_translate(attend_translator *t, const chunk *c, const inputs *in, output *out, const settings *s)
 {
     int status = ATTEND_OK;
     for (int first = 0, done = 0; status == ATTEND_OK && first < c->count; first += done) {
@@ -213,19 +227,22 @@ static int chunk_translate(attend_translator *t, const chunk *c, const inputs *i
             attend_translator_run_some(t, c->count - first, (const char *const *)c->lines + first, c->sizes + first,
                                        in->prefixes ? (const char *const *)c->prefixes + first : NULL,
                                        c->prefix_sizes + first, &done);
-        if (status == ATTEND_OK) status = chunk_write(c, first, done, w, s);
+        if (status == ATTEND_OK) status = chunk_write(c, first, done, out, s);
     }
     return status;
 }
 
 /* Adds the translations of `count` sentences, from `first` on, to that of their line, and writes the lines whose last
  * sentence is among them. */
-static int parts_write(const chunk *c, const sentence_parts *p, int first, int count, translation_writer *w,
-                       const settings *s, attend_string *line)
+static int parts_write(const chunk *c, const sentence_parts *p, int first, int count, output *out, const settings *s,
+                       attend_string *line)
 {
+    const translation_writer *w = &out->writer;
     int status = ATTEND_OK;
     for (int i = first; status == ATTEND_OK && i < first + count; i++) {
         const attend_line_result *r = attend_translator_result(w->translator, i - first);
+        status = unknown_report_add(&out->unknown, c->first + (unsigned long long)p->lines[i], r);
+        if (status != ATTEND_OK) break;
         if (r->fault && !s->quiet)
             attend_print(stderr, "attend translate: line %llu: a sentence is not translated: %s; it is left out\n",
                          c->first + (unsigned long long)p->lines[i] + 1, r->fault);
@@ -238,28 +255,28 @@ static int parts_write(const chunk *c, const sentence_parts *p, int first, int c
 }
 
 /* The same as chunk_translate, sentence by sentence. */
-static int chunk_translate_sentences(attend_translator *t, const chunk *c, translation_writer *w, const settings *s)
+static int chunk_translate_sentences(attend_translator *t, const chunk *c, output *out, const settings *s)
 {
     sentence_parts p = { 0 };
     attend_string line = { 0 };
     int status = sentence_parts_split(&p, (const char *const *)c->lines, c->sizes, c->count);
     for (int first = 0, done = 0; status == ATTEND_OK && first < p.count; first += done) {
         status = attend_translator_run_some(t, p.count - first, p.texts + first, p.sizes + first, NULL, NULL, &done);
-        if (status == ATTEND_OK) status = parts_write(c, &p, first, done, w, s, &line);
+        if (status == ATTEND_OK) status = parts_write(c, &p, first, done, out, s, &line);
     }
     attend_string_free(&line);
     sentence_parts_free(&p);
     return status;
 }
 
-static int stream(attend_translator *t, inputs *in, translation_writer *w, const settings *s)
+static int stream(attend_translator *t, inputs *in, output *out, const settings *s)
 {
     static chunk c;
     int status = ATTEND_OK;
     for (;;) {
         status = chunk_read(&c, in, s);
         if (status != ATTEND_OK || c.count == 0) break;
-        status = s->split_sentences ? chunk_translate_sentences(t, &c, w, s) : chunk_translate(t, &c, in, w, s);
+        status = s->split_sentences ? chunk_translate_sentences(t, &c, out, s) : chunk_translate(t, &c, in, out, s);
         if (status == ATTEND_IO && errno == EPIPE) { /* the reader closed the pipe */
             in->unequal = false;
             status = ATTEND_OK;
@@ -348,21 +365,26 @@ static int load(const settings *s, attend_model **models)
 /* Opens the output and translates all lines. */
 static int run_stream(const settings *s, attend_translator *t, inputs *in)
 {
-    translation_writer w = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 };
-    w.alignment = s->alignment, w.is_language_model = s->is_language_model;
-    if (s->output && !output_is_standard(s->output) && !(w.to = fopen(s->output, "wb")))
+    output out = { .writer = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 } };
+    translation_writer *w = &out.writer;
+    w->alignment = s->alignment, w->is_language_model = s->is_language_model, w->confidence = s->confidence;
+    if (s->output && !output_is_standard(s->output) && !(w->to = fopen(s->output, "wb")))
         return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, attend_errno_text(errno));
-    w.terminal = isatty(fileno(w.to));
+    w->terminal = isatty(fileno(w->to));
+    const attend_tokenizer *reader = attend_translator_tokenizer(t, s->is_language_model);
     if (s->replace_unknown && !s->quiet &&
         attend_tokenizer_kind(attend_translator_tokenizer(t, true)) != ATTEND_TOKENS_WORD)
         attend_print(
             stderr,
             "attend translate: --replace-unknown has no effect: the model's tokens are parts of words, and none is "
             "unknown\n");
-    int status = stream(t, in, &w, s);
-    if (w.to != stdout && fclose(w.to) != 0 && status == ATTEND_OK)
+    int status = stream(t, in, &out, s);
+    if (w->to != stdout && fclose(w->to) != 0 && status == ATTEND_OK)
         status = attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, attend_errno_text(errno));
-    translation_writer_free(&w);
+    if (!s->quiet)
+        unknown_report_print(&out.unknown, &verb_translate, attend_tokenizer_kind(reader) == ATTEND_TOKENS_WORD);
+    unknown_report_free(&out.unknown);
+    translation_writer_free(w);
     return status;
 }
 
@@ -447,10 +469,10 @@ static int check(const settings *s, const parsed *p)
         return usage_error(
             v, "--shortlist requires a single model and a beam of at most 32, and cannot be combined with --sample, "
                "--prefix or --no-repeat-ngram");
-    if (s->split_sentences && (s->json || s->prefix || s->n_best > 1 || options_given(v, p, "alignment")))
-        return usage_error(v,
-                           "--split-sentences cannot be combined with --json, --prefix, --n-best or --alignment, which "
-                           "apply to a line as a whole");
+    if (s->split_sentences &&
+        (s->json || s->prefix || s->n_best > 1 || s->confidence || options_given(v, p, "alignment")))
+        return usage_error(v, "--split-sentences cannot be combined with --json, --prefix, --n-best, --alignment or "
+                              "--confidence, which apply to a line as a whole");
     if (s->dictionary && !s->replace_unknown) return usage_error(v, "--dictionary requires --replace-unknown");
     if (s->prefix && input_is_standard(s->prefix) && (!s->input || input_is_standard(s->input)))
         return usage_error(v, "--input and --prefix cannot both be standard input; give --input FILE");

@@ -30,7 +30,7 @@ typedef struct compare_settings {
     long long beam, samples;
     double length_penalty;
     int bleu_tokens, format;
-    bool lowercase, json;
+    bool ignore_case, json;
 } compare_settings;
 
 typedef enum variant_state { VARIANT_PENDING, VARIANT_DONE, VARIANT_FAILED } variant_state;

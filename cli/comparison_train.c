@@ -77,7 +77,7 @@ int comparison_train(const comparison *c, variant *x, attend_train_end *end)
 {
     char *model = comparison_path(c, x, "model"), *clock = comparison_path(c, x, "clock");
     stage s = { .x = x, .clock = clock };
-    s.view = progress_new(stderr, x->t.quiet, attend_valid_metric_names[x->t.metric], x->t.valid.count > 0);
+    s.view = progress_new(stderr, x->t.quiet, valid_metric_style(x->t.metric), x->t.valid.count > 0);
     const attend_train_events events = {
         .user = &s, .plan = plan, .progress = show, .notice = message, .stop = interrupt_stop
     };

@@ -23,28 +23,104 @@ void evaluation_free(evaluation *e)
 
 const char *const evaluation_bleu_tokenizers[] = { "13a", "none", "char", NULL };
 
-int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens, bool lowercase)
+/* Names of scores where lines are words. The kind of the first depends on the data. */
+static const struct {
+    const char *name;
+    attend_metric_kind kind;
+} word_level_names[] = { { "word-error", ATTEND_LINE_ERROR },
+                         { "phoneme-error", ATTEND_WER },
+                         { "character-error", ATTEND_CER } };
+enum { WORD_LEVEL_NAMES = sizeof word_level_names / sizeof *word_level_names };
+
+/* Selects the metric of a name; false: there is none. */
+static bool select_metric(evaluation *e, const char *name)
 {
-    const char *all[METRICS];
+    attend_metric_kind kind;
+    for (int i = 0; i < WORD_LEVEL_NAMES; i++)
+        if (strcmp(word_level_names[i].name, name) == 0) {
+            if (i == 0)
+                e->wants_word_error = true;
+            else
+                e->selected[word_level_names[i].kind] = true;
+            return true;
+        }
+    if (!attend_metric_find(name, &kind)) return false;
+    e->by_word = false;
+    return e->selected[kind] = true;
+}
+
+int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens, bool ignore_case)
+{
+    const char *all[METRICS + WORD_LEVEL_NAMES];
+    for (int i = 0; i < WORD_LEVEL_NAMES; i++) all[METRICS + i] = word_level_names[i].name;
     for (int i = 0; i < METRICS; i++) {
         all[i] = attend_metric_name((attend_metric_kind)i);
-        e->selected[i] = !names;
+        e->selected[i] = false;
         e->options[i] =
-            (attend_metric_options){ .kind = (attend_metric_kind)i, .tokens = tokens, .lowercase = lowercase };
+            (attend_metric_options){ .kind = (attend_metric_kind)i, .tokens = tokens, .lowercase = ignore_case };
     }
+    e->wants_word_error = false, e->selects_default = !names, e->by_word = true;
     for (const char *at = names; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         char name[32];
-        attend_metric_kind kind;
         const size_t size = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", size < sizeof name ? (int)size : (int)sizeof name, at);
-        if (!attend_metric_find(name, &kind)) {
-            const char *closest = attend_closest_word(name, all, METRICS);
+        if (!select_metric(e, name)) {
+            const char *closest = attend_closest_word(name, all, METRICS + WORD_LEVEL_NAMES);
             return usage_error(v, "unknown metric '%s'%s%s%s", name, closest ? "; did you mean '" : "",
                                closest ? closest : "", closest ? "'?" : "");
         }
-        e->selected[kind] = true;
     }
     return 0;
+}
+
+/* ---- what the lines are ---- */
+
+typedef struct text_size {
+    double lines, words, characters;
+} text_size;
+
+static void add_size(text_size *s, const char *text)
+{
+    s->lines++;
+    s->words += attend_word_count(text, strlen(text));
+    s->characters += attend_unit_count(ATTEND_UNIT_CHARACTER, text, strlen(text));
+}
+
+static bool has_single_words(const text_size *s)
+{
+    return s->lines > 0 && s->words < ATTEND_SINGLE_WORDS * s->lines;
+}
+
+void evaluation_fit_metrics(evaluation *e, bool all)
+{
+    const double max_symbol = 3; /* characters of a phoneme, on average */
+    const test_set *g = &e->test_set;
+    text_size source = { 0 }, target = { 0 };
+    for (int i = 0; i < g->count; i++) {
+        if (g->sources.count) add_size(&source, g->sources.items[i]);
+        add_size(&target, g->references[g->begin[i]]);
+    }
+    e->has_phonemes =
+        has_single_words(&source) && !has_single_words(&target) && target.characters <= max_symbol * target.words;
+    e->is_word_level = has_single_words(&target) || e->has_phonemes;
+    e->by_word &= e->is_word_level;
+    if (e->wants_word_error) e->selected[e->is_word_level ? ATTEND_LINE_ERROR : ATTEND_WER] = true;
+    if (!e->selects_default) return;
+    for (int i = 0; i < METRICS; i++) e->selected[i] = all || !e->is_word_level;
+    e->selected[ATTEND_LINE_ERROR] = e->is_word_level;
+    if (e->is_word_level) e->selected[e->has_phonemes ? ATTEND_WER : ATTEND_CER] = true;
+}
+
+int evaluation_metric_at(const evaluation *e, int k)
+{
+    if (!e->by_word) return k;
+    return k == 0 ? ATTEND_LINE_ERROR : k - 1; /* the last kind */
+}
+
+const char *evaluation_score_text(const evaluation *e, char text[EVALUATION_SCORE], double score)
+{
+    snprintf(text, EVALUATION_SCORE, e->by_word ? "%.1f %%" : "%.2f", score);
+    return text;
 }
 
 const char *evaluation_length_name(const evaluation *e)
@@ -72,6 +148,15 @@ void evaluation_bucket_name(const bucket *b, char *text, size_t size)
 
 void evaluation_metric_title(const evaluation *e, int metric, char *text, size_t size)
 {
+    const char *name = !e->by_word                                ? NULL
+                       : metric == ATTEND_LINE_ERROR              ? "word error"
+                       : metric == ATTEND_WER && e->has_phonemes  ? "phoneme error"
+                       : metric == ATTEND_CER && !e->has_phonemes ? "character error"
+                                                                  : NULL;
+    if (name) {
+        snprintf(text, size, "%s", name);
+        return;
+    }
     attend_metric_signature(&e->options[metric], 1, text, size);
     text[strcspn(text, "|")] = '\0';
 }

@@ -7,7 +7,7 @@
 #include <attend/metric.h>
 #include <attend/text.h>
 
-enum { METRICS = ATTEND_TOKEN_ACCURACY + 1, MAX_SYSTEMS = 2, MAX_BUCKETS = 32 };
+enum { METRICS = ATTEND_LINE_ERROR + 1, MAX_SYSTEMS = 2, MAX_BUCKETS = 32 };
 
 /* The lines of a range of lengths. */
 typedef struct bucket {
@@ -19,6 +19,11 @@ typedef struct bucket {
 typedef struct evaluation {
     attend_metric_options options[METRICS];
     bool selected[METRICS];
+    bool wants_word_error; /* its meaning depends on the data */
+    bool selects_default;  /* no metric was named */
+    bool is_word_level;    /* a line of the references is a word: spelled, or as a sequence of phonemes */
+    bool has_phonemes;     /* a sequence of symbols with spaces between them */
+    bool by_word;          /* is_word_level, and scores have the names of that: no other names were asked for */
     test_set test_set;
     text_lines systems[MAX_SYSTEMS];
     char names[MAX_SYSTEMS][40]; /* UTF-8 */
@@ -35,8 +40,18 @@ typedef struct evaluation {
 
 /* The names of attend_bleu_tokens, for OPTION_CHOICE. */
 extern const char *const evaluation_bleu_tokenizers[];
-/* Selects metrics: names separated by commas, or NULL for all. Returns 0, or an exit code after a message. */
-int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens, bool lowercase);
+/* The metrics that --metric accepts, for its help. */
+#define EVALUATION_METRICS                                                                                             \
+    "bleu, chrf, chrf++, ter, wer, cer, exact, token-accuracy, line-error, word-error, phoneme-error, character-error"
+/* Selects metrics: names separated by commas, or NULL for those that fit the data. Returns 0, or an exit code after a
+ * message. */
+int evaluation_set_metrics(evaluation *e, const verb *v, const char *names, attend_bleu_tokens tokens,
+                           bool ignore_case);
+/* When the test set has been read: what its lines are, and the metrics that depend on that. all: without named metrics,
+ * select every one instead of those that fit. */
+void evaluation_fit_metrics(evaluation *e, bool all);
+/* The metrics in the order in which they are shown, k from 0 to METRICS - 1. */
+int evaluation_metric_at(const evaluation *e, int k);
 /* Sets the ranges from "10,20,30" (up to 10, 11 to 20, 21 to 30, 31 and more) or "auto"; needs the test set.
  * ATTEND_BAD_USAGE. */
 int evaluation_set_buckets(evaluation *e, const char *text);
@@ -47,8 +62,12 @@ void evaluation_free(evaluation *e);
 const char *evaluation_length_name(const evaluation *e);
 /* "up to 10", "11 to 20", "31 and more", "any" */
 void evaluation_bucket_name(const bucket *b, char *text, size_t size);
-/* The name of a metric in titles: "BLEU". */
+/* The name of a metric in titles: "BLEU"; where lines are words, "word error" and "phoneme error". */
 void evaluation_metric_title(const evaluation *e, int metric, char *text, size_t size);
+
+/* Formats a score with the digits it deserves: "20.9 %" where lines are words, "34.12" elsewhere. */
+enum { EVALUATION_SCORE = 32 };
+const char *evaluation_score_text(const evaluation *e, char text[EVALUATION_SCORE], double score);
 
 void evaluation_print(const evaluation *e);
 void evaluation_print_json(const evaluation *e);

@@ -11,32 +11,43 @@ static void signature_of(const evaluation *e, int metric, char *text, size_t siz
 
 /* ---- text ---- */
 
+/* The name of a metric in the output: that of --metric or, where lines are words, what it is called there. */
+static const char *name_of(const evaluation *e, int metric, char text[40])
+{
+    if (!e->by_word) return attend_metric_name((attend_metric_kind)metric);
+    evaluation_metric_title(e, metric, text, 40);
+    return text;
+}
+
 static void print_score(const evaluation *e, const attend_interval *i)
 {
-    attend_print(stdout, " %6.2f", i->score);
-    if (e->samples > 0) attend_print(stdout, "  (%.2f to %.2f)", i->low, i->high);
+    const int digits = e->by_word ? 1 : 2;
+    char text[EVALUATION_SCORE];
+    attend_print(stdout, e->by_word ? " %7s" : " %6s", evaluation_score_text(e, text, i->score));
+    if (e->samples > 0) attend_print(stdout, "  (%.*f to %.*f)", digits, i->low, digits, i->high);
     attend_print(stdout, "  ");
 }
 
-/* Columns: the number of lines, then the scores of metrics [first, last) for each system. */
+/* Columns: the number of lines, then the scores of the metrics [first, last) that are shown, for each system. */
 static void print_table(const evaluation *e, int first, int last)
 {
     attend_print(stdout, "  %-18s %6s", "", "lines");
-    for (int m = first; m < last; m++)
-        for (int k = 0; e->selected[m] && k < e->system_count; k++)
-            attend_print(stdout, "%16.15s",
-                         e->system_count > 1 ? e->names[k] : attend_metric_name((attend_metric_kind)m));
+    for (int i = first; i < last; i++)
+        for (int k = 0, m = evaluation_metric_at(e, i); e->selected[m] && k < e->system_count; k++) {
+            char title[40];
+            attend_print(stdout, "%16.15s", e->system_count > 1 ? e->names[k] : name_of(e, m, title));
+        }
     attend_print(stdout, "\n");
     for (int b = 0; b < e->bucket_count; b++) {
         char name[40];
         evaluation_bucket_name(&e->buckets[b], name, sizeof name);
         attend_print(stdout, "  %-18s %6d", name, e->buckets[b].lines);
-        for (int m = first; m < last; m++)
-            for (int k = 0; e->selected[m] && k < e->system_count; k++)
-                if (e->buckets[b].lines)
-                    attend_print(stdout, "%16.2f", e->buckets[b].scores[k][m].score);
-                else
-                    attend_print(stdout, "%16s", "-");
+        for (int i = first; i < last; i++)
+            for (int k = 0, m = evaluation_metric_at(e, i); e->selected[m] && k < e->system_count; k++) {
+                char text[EVALUATION_SCORE];
+                const double score = e->buckets[b].scores[k][m].score;
+                attend_print(stdout, "%16s", e->buckets[b].lines ? evaluation_score_text(e, text, score) : "-");
+            }
         attend_print(stdout, "\n");
     }
 }
@@ -45,10 +56,11 @@ void evaluation_print(const evaluation *e)
 {
     if (e->system_count > 1)
         attend_print(stdout, "%-15s %s against %s, %d lines\n", "", e->names[0], e->names[1], e->whole.lines);
-    for (int m = 0; m < METRICS; m++) {
-        char signature[160];
+    for (int i = 0; i < METRICS; i++) {
+        const int m = evaluation_metric_at(e, i);
+        char signature[160], title[40];
         if (!e->selected[m]) continue;
-        attend_print(stdout, "%-15s", attend_metric_name((attend_metric_kind)m));
+        attend_print(stdout, "%-15s", name_of(e, m, title));
         for (int k = 0; k < e->system_count; k++) print_score(e, &e->whole.scores[k][m]);
         if (e->system_count > 1 && e->samples > 0) attend_print(stdout, " p %.4f  ", e->whole.scores[0][m].p);
         signature_of(e, m, signature, sizeof signature);
@@ -59,11 +71,13 @@ void evaluation_print(const evaluation *e)
         attend_print(stdout, "\nby %s:\n", evaluation_length_name(e));
         print_table(e, 0, METRICS);
     }
-    for (int m = 0; e->system_count > 1 && m < METRICS; m++)
-        if (e->selected[m]) {
-            attend_print(stdout, "\n%s by %s:\n", attend_metric_name((attend_metric_kind)m), evaluation_length_name(e));
-            print_table(e, m, m + 1);
-        }
+    for (int i = 0; e->system_count > 1 && i < METRICS; i++) {
+        const int m = evaluation_metric_at(e, i);
+        char title[40];
+        if (!e->selected[m]) continue;
+        attend_print(stdout, "\n%s by %s:\n", name_of(e, m, title), evaluation_length_name(e));
+        print_table(e, i, i + 1);
+    }
 }
 
 /* ---- JSON ---- */

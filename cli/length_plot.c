@@ -32,8 +32,9 @@ static size_t collect(attend_plot_point *points, const evaluation *e, int metric
 
 int evaluation_plot(const evaluation *e, const char *path)
 {
-    int metric = 0;
-    while (metric < METRICS - 1 && !e->selected[metric]) metric++;
+    int at = 0;
+    while (at < METRICS - 1 && !e->selected[evaluation_metric_at(e, at)]) at++;
+    const int metric = evaluation_metric_at(e, at);
     char labels[MAX_BUCKETS][TEXT], notes[MAX_BUCKETS][TEXT], totals[MAX_SYSTEMS][TEXT], name[TEXT], title[2 * TEXT],
         lengths[2 * TEXT];
     attend_plot_category categories[MAX_BUCKETS];

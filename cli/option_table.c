@@ -83,10 +83,24 @@ int unknown_option_error(const verb *v, const char *name)
 
 /* ---- old names ---- */
 
+/* Whether an option of today has the name, and the value fits it. An old name that has another meaning today stays
+ * accepted where its use tells which one is meant. */
+static bool is_current_use(const verb *v, const char *name, const char *value)
+{
+    const int number = options_find(v, name);
+    if (number < 0) return false;
+    const option *o = options_entry(v, number);
+    if (!value || o->kind != OPTION_CHOICE) return true;
+    for (const char *const *choice = o->choices; *choice; choice++)
+        if (strcmp(*choice, value) == 0) return true;
+    return false;
+}
+
 const char *options_current_name(const verb *v, const char *name, const char *value)
 {
     const char *current = name;
-    for (const option_alias *a = v->aliases; a && a->name; a++)
+    const bool is_current = is_current_use(v, name, value);
+    for (const option_alias *a = v->aliases; a && a->name && !is_current; a++)
         if (a->old_name && strcmp(a->old_name, name) == 0) current = a->name;
     const int field = options_find(v, current) < 0 ? options_find_field(v, current) : -1;
     if (field >= 0) current = attend_config_field_at(field)->name; /* fields have their own old names */

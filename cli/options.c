@@ -102,7 +102,7 @@ static int take_option(const verb *v, void *base, parsed *p, int argc, char **ar
     char typed[64], choices[OPTION_ARGUMENT];
     const char *text = argv[i] + 2, *equals = strchr(text, '=');
     snprintf(typed, sizeof typed, "%.*s", (int)(equals ? equals - text : (long)strlen(text)), text);
-    const char *const name = options_current_name(v, typed, equals ? equals + 1 : argv[i + 1]);
+    const char *const name = options_current_name(v, typed, equals ? equals + 1 : argv[i + 1] ? argv[i + 1] : "");
     const int number = options_find(v, name), f = options_find_field(v, name);
     *next = i + 1;
     if (number < 0 && f < 0) return unknown_option_error(v, name);

@@ -1,8 +1,8 @@
 #include "progress.h"
 
 #include "options.h"
-#include "perplexity.h"
 #include "terminal.h"
+#include "vocabulary_text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static bool can_redraw(FILE *to)
     return isatty(fileno(to)) && !(term && strcmp(term, "dumb") == 0);
 }
 
-progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_valid)
+progress_view progress_new(FILE *to, bool quiet, score_style metric, bool has_valid)
 {
     return (progress_view){
         .to = to, .quiet = quiet, .terminal = can_redraw(to), .metric = metric, .has_valid = has_valid, .last = -1e9
@@ -42,7 +42,7 @@ void progress_end(progress_view *v)
     if (!is_shown && !isnan(v->now.loss)) print_line(v, true);
     const double training = v->now.seconds - v->now.validation_seconds;
     if (v->quiet || training < 1) return;
-    attend_print(v->to, "%.0f s in total, %.0f s of it in validation; %.1f %% of the rest in updates\n", v->now.seconds,
+    attend_print(v->to, "%.0f s in total, %.0f s of it in validation; %.0f %% of the rest in updates\n", v->now.seconds,
                  v->now.validation_seconds, 100 * v->now.step_seconds / training);
 }
 
@@ -67,19 +67,27 @@ void progress_plan(void *user, const attend_plan *p)
     const char *const items = lines ? "lines" : "pairs";
     attend_print(v->to, "data        %llu %s", (unsigned long long)p->pairs, items);
     if (p->left_out) attend_print(v->to, " (%llu skipped: empty or too long)", (unsigned long long)p->left_out);
-    if (!lines) attend_print(v->to, ", %llu and", (unsigned long long)p->source_tokens);
+    if (!lines) /* without the end of each source */
+        attend_print(v->to, ", %llu and", (unsigned long long)(p->source_tokens - p->pairs));
     attend_print(v->to, "%s %llu tokens", lines ? "," : "", (unsigned long long)p->target_tokens);
     if (p->valid_pairs)
         attend_print(v->to, "; validation %llu %s%s", (unsigned long long)p->valid_pairs, items,
                      p->held_out ? ", held out" : "");
+    char text[VOCABULARY_TEXT];
     attend_print(v->to, "\nvocabulary  ");
-    if (!lines) attend_print(v->to, "%d and ", p->source_vocab);
-    attend_print(v->to, "%d\nmodel       %.2f million parameters\n", p->target_vocab, (double)p->parameters * 1e-6);
+    if (!lines)
+        attend_print(v->to,
+                     "source: %s%s\n            target: ", vocabulary_text(text, p->source_kind, p->source_vocab),
+                     p->lowercase[0] ? "; lower case" : "");
+    attend_print(v->to, "%s%s\nmodel       %.2f million parameters\n",
+                 vocabulary_text(text, p->target_kind, p->target_vocab), p->lowercase[1] ? "; lower case" : "",
+                 (double)p->parameters * 1e-6);
     attend_print(v->to, "memory      about %zu MiB\nupdates     %llu per epoch", p->bytes >> 20,
                  (unsigned long long)p->updates_per_epoch);
     if (p->updates) attend_print(v->to, ", at most %llu", (unsigned long long)p->updates);
     if (p->valid_pairs) attend_print(v->to, "; validation every %llu", (unsigned long long)p->valid_every);
-    attend_print(v->to, "%s checkpoint every %llu\n", p->valid_pairs ? "," : ";", (unsigned long long)p->save_every);
+    attend_print(v->to, "%s checkpoint every %llu; learning rate %.3g\n", p->valid_pairs ? "," : ";",
+                 (unsigned long long)p->save_every, p->rate);
     if (p->resumed) attend_print(v->to, "resuming from update %llu\n", (unsigned long long)p->update);
 }
 
@@ -118,26 +126,35 @@ static void add_time_left(const attend_progress *p, const char *before, char *te
 {
     char left[32];
     const bool has_limit = p->seconds_left >= 0;
-    if (!has_limit && p->min_seconds_left <= 0) return;
+    const bool is_done = p->updates > 0 && p->update >= p->updates;
+    if (is_done || (!has_limit && p->min_seconds_left <= 0)) return;
     progress_time_text(has_limit ? p->seconds_left : p->min_seconds_left, left, sizeof left);
     const bool may_be_shorter = has_limit && p->min_seconds_left >= 0 && p->min_seconds_left < p->seconds_left;
     add(text, size, "%s%s%s left", before, may_be_shorter ? "at most " : has_limit ? "" : "at least ", left);
 }
 
+/* A measured speed: 4698.3 becomes 4700. */
+static double three_digits(double x)
+{
+    const double step = x >= 1000 ? pow(10, floor(log10(x)) - 2) : 1;
+    return step * floor(x / step + 0.5);
+}
+
 /* brief: for a narrow terminal. is_kept: the line stays, and the time left would soon be wrong. */
 static void line_of(const progress_view *v, const attend_progress *p, bool brief, bool is_kept, char *text, size_t size)
 {
-    char ppl[PERPLEXITY_TEXT], score[PERPLEXITY_TEXT], best[PERPLEXITY_TEXT];
+    char ppl[SCORE_TEXT], score[SCORE_TEXT], best[SCORE_TEXT];
+    const score_style perplexity = { "perplexity", SCORE_PERPLEXITY };
     *text = '\0';
     if (v->terminal && !brief && !is_kept) add_bar(p, text, size);
     add(text, size, "epoch %llu %3.0f%%", (unsigned long long)p->epoch + 1, 100 * p->part);
     if (!brief) add(text, size, "  update %llu", (unsigned long long)p->update);
-    if (isfinite(p->loss)) add(text, size, "  loss %.3f  ppl %s", p->loss, perplexity_text(ppl, 2, exp(p->loss)));
+    if (isfinite(p->loss)) add(text, size, "  loss %.3f  ppl %s", p->loss, score_text(ppl, perplexity, exp(p->loss)));
     if (!isnan(p->valid_score))
-        add(text, size, "  valid%s%s %s", brief ? "" : " ", brief ? "" : v->metric,
-            perplexity_text(score, 2, p->valid_score));
-    if (!isnan(p->valid_score) && !brief) add(text, size, " (best %s)", perplexity_text(best, 2, p->best));
-    add(text, size, "  %.0f tokens/s", p->tokens_per_second);
+        add(text, size, "  valid%s%s %s", brief ? "" : " ", brief ? "" : v->metric.name,
+            score_text(score, v->metric, p->valid_score));
+    if (!isnan(p->valid_score) && !brief) add(text, size, " (best %s)", score_text(best, v->metric, p->best));
+    add(text, size, "  %.0f tokens/s", three_digits(p->tokens_per_second));
     if (!is_kept) add_time_left(p, "  ", text, size);
 }
 

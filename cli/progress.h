@@ -3,6 +3,8 @@
 #ifndef ATTEND_CLI_PROGRESS_H
 #define ATTEND_CLI_PROGRESS_H
 
+#include "valid_metric.h"
+
 #include <attend/trainer.h>
 #include <stdio.h>
 
@@ -10,7 +12,7 @@ typedef struct progress_view {
     FILE *to;
     bool quiet, terminal, open; /* open: there is a status line, which will be erased */
     bool planned;               /* the data is read; stopping leaves a checkpoint */
-    const char *metric;
+    score_style metric;
     bool has_valid;
     double last;         /* seconds at the last status line */
     uint64_t per_epoch;  /* updates */
@@ -21,7 +23,7 @@ typedef struct progress_view {
     uint64_t shown;      /* the update of the last line that stays */
 } progress_view;
 
-progress_view progress_new(FILE *to, bool quiet, const char *metric, bool has_valid);
+progress_view progress_new(FILE *to, bool quiet, score_style metric, bool has_valid);
 void progress_end(progress_view *v);
 /* "2h05", "3m07", "12s" */
 void progress_time_text(double seconds, char *text, size_t size);

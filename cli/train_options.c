@@ -8,6 +8,9 @@
 
 enum { MAX_THREADS = 2 }; /* per processor */
 
+enum { LOWERCASE_NONE, LOWERCASE_SOURCE, LOWERCASE_BOTH };
+static const char *const lowercase_names[] = { "none", "source", "both", NULL };
+
 #define AT(member) offsetof(train_settings, member)
 static const option table[] = {
     { "preset", NULL, "size of the model; none: depends on the amount of data", OPTION_CHOICE, AT(preset), 0, 0,
@@ -18,6 +21,8 @@ static const option table[] = {
       0, attend_token_kind_names },
     { "target-tokens", NULL, "tokenization of the target (default: as --tokens)", OPTION_CHOICE, AT(target_tokens), 0,
       0, attend_token_kind_names },
+    { "lowercase", NULL, "lower-case the source, or both sides; kept in the model and applied wherever it reads text",
+      OPTION_CHOICE, AT(lowercase), 0, 0, lowercase_names },
     { "vocab-size", "N",
       "maximum size of each vocabulary (default: depends on the amount of data for bpe, else unlimited)",
       OPTION_INTEGER, AT(vocab_size), 0, 1e7, NULL },
@@ -57,8 +62,9 @@ static const option table[] = {
       "updates between validations (default: about one epoch, and at least 8 validations if --updates or --epochs "
       "limits them)",
       OPTION_INTEGER, AT(valid_every), 1, 1e15, NULL },
-    { "valid-metric", NULL, "metric that selects the best model", OPTION_CHOICE, AT(metric), 0, 0,
-      attend_valid_metric_names },
+    { "valid-metric", NULL,
+      "metric that selects the best model; word-error: wrong lines if a line is a word, otherwise wrong words",
+      OPTION_CHOICE, AT(metric), 0, 0, valid_metric_choices },
     { "seed", "N", "random seed; the same seed gives the same model", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -107,6 +113,8 @@ static int check_lines(const verb *v, const train_settings *s, const parsed *p)
     for (size_t i = 0; i < sizeof of_pairs / sizeof *of_pairs; i++)
         if (options_given(v, p, of_pairs[i]))
             return usage_error(v, "--%s applies to pairs; a language model is trained on lines", of_pairs[i]);
+    if (s->lowercase == LOWERCASE_SOURCE)
+        return usage_error(v, "--lowercase source applies to pairs; a language model is trained on lines: use both");
     if (s->preset == ATTEND_PRESET_G2P)
         return usage_error(v, "--preset g2p applies to pairs; a language model is trained on lines");
     return 0;
@@ -121,6 +129,8 @@ int train_settings_check(const verb *v, const train_settings *s, const parsed *p
     if (s->config.shared_vocab && (options_given(v, p, "target-vocab-size") || options_given(v, p, "target-tokens")))
         return usage_error(v, "with --shared-vocab, source and target have one vocabulary; use --tokens and "
                               "--vocab-size");
+    if (s->config.shared_vocab && s->lowercase == LOWERCASE_SOURCE)
+        return usage_error(v, "with --shared-vocab, source and target have one tokenizer; use --lowercase both");
     return 0;
 }
 
@@ -288,6 +298,7 @@ attend_train_options train_settings_options(const verb *v, const train_settings 
             (attend_token_kind)(options_given(v, p, name) || !options_given(v, p, "tokens") ? own : s->tokens);
         o.tokens[side].vocab_size = (int)s->vocab_size;
         o.tokens[side].min_count = (int)s->min_count;
+        o.tokens[side].lowercase = s->lowercase == LOWERCASE_BOTH || (s->lowercase == LOWERCASE_SOURCE && side == 0);
         if (o.tokens[side].kind != ATTEND_TOKENS_BPE && !options_given(v, p, "vocab-size"))
             o.tokens[side].vocab_size = 0;
         if (options_given(v, p, side ? "target-vocab-size" : "source-vocab-size"))
@@ -305,7 +316,7 @@ attend_train_options train_settings_options(const verb *v, const train_settings 
     o.patience = (int)s->patience;
     o.valid_every = (uint64_t)s->valid_every, o.save_every = (uint64_t)s->save_every,
     o.log_every = (uint64_t)s->log_every;
-    o.valid_metric = (attend_valid_metric)s->metric;
+    o.valid_metric = valid_metric_of(s->metric, s->is_word_level);
     o.seed = (uint64_t)s->seed;
     o.threads = (int)s->threads;
     o.memory = (size_t)s->memory;

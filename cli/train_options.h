@@ -4,6 +4,7 @@
 
 #include "data_files.h"
 #include "options.h"
+#include "valid_metric.h"
 
 #include <attend/data_check.h>
 #include <attend/trainer.h>
@@ -13,7 +14,7 @@ typedef struct train_settings {
     pairs_list train, valid;
     held_out held_out;
     attend_config config;
-    int preset, tokens, source_tokens, target_tokens;
+    int preset, tokens, source_tokens, target_tokens, lowercase;
     long long vocab_size, source_vocab_size, target_vocab_size, min_count, max_length;
     double bpe_dropout;
     int optimizer, schedule, metric;

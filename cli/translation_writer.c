@@ -68,8 +68,17 @@ static bool json_hypothesis(translation_writer *w, attend_json_writer *json, con
     if (w->is_language_model) json_text(json, "continuation", h->text + h->prefix_size);
     json_number(json, "score", 6, h->score);
     json_number(json, "log_probability", 6, h->log_probability);
+    json_number(json, "confidence", 4, h->confidence);
     json_tokens(w, json, "target", true, h->tokens, h->count, w->is_language_model || r->source != NULL);
     return json_alignment(w, json, r, h);
+}
+
+/* "unknown": ["x"]: characters and words of the line that the training data did not have, each time they occur. */
+static void json_unknown(attend_json_writer *json, const attend_line_result *r)
+{
+    json_begin_array(json, "unknown");
+    for (int i = 0; i < r->unknown_count; i++) attend_json_put_bytes(json, r->unknowns[i].text, r->unknowns[i].size);
+    attend_json_end_array(json);
 }
 
 static bool write_json(translation_writer *w, unsigned long long number, const attend_line_result *r)
@@ -84,6 +93,7 @@ static bool write_json(translation_writer *w, unsigned long long number, const a
     } else {
         ok = json_hypothesis(w, &json, r, &r->hypotheses[0]);
         if (!w->is_language_model) json_tokens(w, &json, "source", false, r->source, r->source_count, false);
+        json_unknown(&json, r);
     }
     if (!r->fault && w->list) {
         json_begin_array(&json, "n_best");
@@ -134,7 +144,9 @@ static bool write_plain(translation_writer *w, unsigned long long number, const 
         const attend_hypothesis *h = &r->hypotheses[i];
         if (w->list) attend_print(w->to, "%llu ||| ", number);
         put_text(w, h->text);
-        if (w->list) attend_print(w->to, " ||| logp=%.4f ||| %.4f", h->log_probability, h->score);
+        if (w->list) attend_print(w->to, " ||| logp=%.4f", h->log_probability);
+        if (w->confidence) attend_print(w->to, w->list ? " confidence=%.4f" : " ||| %.4f", h->confidence);
+        if (w->list) attend_print(w->to, " ||| %.4f", h->score);
         ok = plain_alignment(w, r, h);
         write_unchanged(w->to, "\n");
     }

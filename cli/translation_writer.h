@@ -7,7 +7,7 @@
 
 enum { ALIGNMENT_NONE, ALIGNMENT_HARD, ALIGNMENT_SOFT };
 
-/* The caller sets the members up to `alignment`; the others are zero. */
+/* The caller sets the members up to `confidence`; the others are zero. */
 typedef struct translation_writer {
     FILE *to;
     bool terminal; /* `to` is one */
@@ -15,6 +15,7 @@ typedef struct translation_writer {
     bool json, list;         /* list: all translations of a line, not only the best */
     bool is_language_model;  /* the lines are continued, not translated */
     int alignment;           /* ALIGNMENT_* */
+    bool confidence;         /* plain text has the confidence of each translation */
     attend_word_link *links; /* scratch */
     int link_capacity;
 } translation_writer;

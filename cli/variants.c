@@ -98,10 +98,10 @@ static bool directory_name(const char *name, char file[VARIANT_FILE])
 static int check_name(const comparison *c, const variant *x)
 {
     if (attend_utf8_valid(x->name, strlen(x->name)) != strlen(x->name))
-        return usage_error(v, "the name of a variant is not UTF-8");
+        return usage_error(v, "the name of the variant '%s' is not UTF-8", x->name);
     for (const char *s = x->name; *s; s++)
         if ((unsigned char)*s < ' ' || *s == 0x7f)
-            return usage_error(v, "the name of a variant contains a control character");
+            return usage_error(v, "the name of the variant '%s' contains a control character", x->name);
     if (strncmp(x->file, "comparison.", 11) == 0)
         return usage_error(v, "'%s' is reserved for files of the comparison; choose another name for the variant",
                            x->name);

@@ -3,6 +3,7 @@
 #define ATTEND_ATTEND_H
 
 #include <attend/activation.h>
+#include <attend/aligner.h>
 #include <attend/attention.h>
 #include <attend/cache.h>
 #include <attend/check.h>

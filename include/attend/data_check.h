@@ -4,8 +4,8 @@
  *            reports what prevents training, what harms it and what is worth knowing: each finding with a count, up
  *            to three examples with file and line, and advice. docs/data.md lists the findings and explains their
  *            thresholds.
- * Memory     21 to 43 bytes for each distinct pair (the hashes of its two sides), none in a quick check. Nothing else
- *            grows with the data except the longest line.
+ * Memory     21 to 43 bytes for each distinct pair (the hashes of its two sides) and, with validation data, 11 to 21 for
+ *            each distinct word; none in a quick check. Nothing else grows with the data except the longest line.
  * Ownership  A report owns everything it points to.
  * Threads    A check runs on the calling thread. A finished report can be read by many threads at once. */
 #ifndef ATTEND_DATA_CHECK_H

@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct attend_grid {
     int rows, columns;                /* rows attend to columns */
-    const char *const *row_labels;    /* (rows); see attend_label */
+    const char *const *row_labels;    /* (rows); see attend_label. ATTEND_UNKNOWN_MARK ends those that are unknown */
     const char *const *column_labels; /* (columns) */
     const float *weights;             /* (rows, columns) */
     /* (rows): what the row lacks to a sum of 1, see attend_map_rest. NULL: every row lacks less than 0.005. */
@@ -26,6 +26,9 @@ typedef struct attend_grid {
 
 /* The label of the column that shows `rest`. */
 #define ATTEND_REST_LABEL "(rest)"
+
+/* U+2047, after the label of a word or token that the training data did not have (attend_map_token.unknown). */
+#define ATTEND_UNKNOWN_MARK "\xe2\x81\x87"
 
 /* ATTEND_BAD_USAGE: the map has no attention, or not the layer or head of the options. */
 int attend_grid_new(attend_grid **out, const attend_map *map, const attend_view_options *options);

@@ -2,9 +2,9 @@
  *
  * Purpose    A model with several layers or heads has several attention maps of a pair, and only some of them are
  *            word alignments. A selection runs forced decoding over sentence pairs and computes the alignment error
- *            rate (metric.h) of every map against gold links or, without any, against the links on which IBM Model 1
- *            agrees in both directions, estimated from the same pairs (docs/metrics.md). Those links are sparse and
- *            rough, but sufficient to rank maps. attend_model_set_alignment stores the choice in the model.
+ *            rate (metric.h) of every map against gold links or, without any, against the links of a word aligner
+ *            (aligner.h) that is trained on the tokens of the same pairs (docs/metrics.md).
+ *            attend_model_set_alignment stores the choice in the model.
  * Failure    After a failure (such as ATTEND_NO_MEMORY) maps may have counted different pairs; the selection can then
  *            only be freed.
  * Ownership  A selection borrows its model. Scores belong to the selection.

@@ -29,7 +29,8 @@ typedef enum attend_metric_kind {
     ATTEND_CER,    /* the same in characters */
     ATTEND_EXACT,  /* share of lines that equal a reference */
     /* share of reference words that equal the hypothesis word at the same position; the best reference */
-    ATTEND_TOKEN_ACCURACY
+    ATTEND_TOKEN_ACCURACY,
+    ATTEND_LINE_ERROR /* share of lines that equal no reference: 100 - ATTEND_EXACT */
 } attend_metric_kind;
 
 typedef enum attend_bleu_tokens { ATTEND_BLEU_13A, ATTEND_BLEU_NONE, ATTEND_BLEU_CHAR } attend_bleu_tokens;
@@ -57,10 +58,10 @@ int attend_metric_add(const attend_metric_options *o, attend_metric_sums *sums, 
 void attend_metric_merge(attend_metric_sums *sums, const attend_metric_sums *more);
 /* The score of the sums: 0 to 100; TER, WER and CER can exceed 100. */
 double attend_metric_score(const attend_metric_options *o, const attend_metric_sums *sums);
-/* False for TER, WER and CER, which count errors. */
+/* False for TER, WER, CER and ATTEND_LINE_ERROR, which count errors. */
 bool attend_metric_higher_is_better(attend_metric_kind kind);
-/* "bleu", "chrf", "chrf++", "ter", "wer", "cer", "exact", "token-accuracy"; NULL if there is no such kind, so a loop
- * from 0 lists them. */
+/* "bleu", "chrf", "chrf++", "ter", "wer", "cer", "exact", "token-accuracy", "line-error"; NULL if there is no such
+ * kind, so a loop from 0 lists them. */
 const char *attend_metric_name(attend_metric_kind kind);
 /* Finds a kind by its name; false if there is none. */
 bool attend_metric_find(const char *name, attend_metric_kind *kind);

@@ -8,7 +8,7 @@
  *            subwords learned by byte-pair encoding (Sennrich, Haddow, Birch 2016). char and bpe are lossless, white
  *            space included: a character outside the vocabulary is encoded as its UTF-8 bytes, each of which has a
  *            token. decode(encode(x)) is x in NFC (for word: if every word is known and words are separated by single
- *            spaces).
+ *            spaces); in lower case, if the tokenizer has that option.
  * Token ids  0, 1 and 2 are ATTEND_UNKNOWN, ATTEND_BEGIN and ATTEND_END ("<unk>", "<s>", "</s>"). For char and bpe
  *            the 256 bytes follow ("<0x00>", ...). Then come learned tokens: words or characters by decreasing count
  *            and, for bpe, merges in the order in which they were learned. The text "<s>" is never encoded as
@@ -35,7 +35,7 @@ enum { ATTEND_MAX_TEXT_BYTES = 1 << 28 };
 
 /* ---- token ids ---- */
 
-/* The span of a token is the part of the text in NFC from which it was made. For char and bpe the spans of a line cover
+/* The span of a token is the part of the text, as attend_tokenizer_normalize gives it, from which it was made. For char and bpe the spans of a line cover
  * it without gaps; the space that bpe puts before a line has an empty span. */
 typedef struct attend_ids {
     int *ids;
@@ -62,10 +62,11 @@ typedef struct attend_tokenizer_options {
     int vocab_size;
     /* words, characters and merges with a lower count are not learned; a merge needs a count of at least 2 */
     int min_count;
+    bool lowercase; /* texts are lower-cased before they are split (full Unicode lower case) */
 } attend_tokenizer_options;
 #define ATTEND_TOKENIZER_OPTIONS_INIT                                                                                  \
     {                                                                                                                  \
-        ATTEND_TOKENS_BPE, 0, 1                                                                                        \
+        ATTEND_TOKENS_BPE, 0, 1, false                                                                                 \
     }
 
 typedef struct attend_tokenizer attend_tokenizer;
@@ -84,6 +85,11 @@ void attend_tokenizer_free(attend_tokenizer *t);
 
 /* What its tokens are. */
 attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t);
+/* Whether it lower-cases texts before it splits them. */
+bool attend_tokenizer_is_lowercase(const attend_tokenizer *t);
+/* Replaces the content of `out` with a text as the tokenizer reads it: in NFC and, if it lower-cases texts, in lower
+ * case. Spans of tokens refer to this text. Status codes as attend_normalize. */
+int attend_tokenizer_normalize(const attend_tokenizer *t, const char *text, size_t size, attend_string *out);
 /* ATTEND_UNIT_CHARACTER if the tokenizer splits into characters and most of the lines that it learned from are a single
  * word; else ATTEND_UNIT_WORD. */
 attend_unit attend_tokenizer_unit(const attend_tokenizer *t);

@@ -37,8 +37,10 @@ typedef enum attend_valid_metric {
     ATTEND_VALID_BLEU,
     ATTEND_VALID_CHRF,
     ATTEND_VALID_TOKEN_ACCURACY,
-    ATTEND_VALID_WORD_ERROR,
-    ATTEND_VALID_EXACT
+    ATTEND_VALID_WER, /* edit distance in words of the target, such as phonemes that are separated by spaces */
+    ATTEND_VALID_EXACT,
+    ATTEND_VALID_CER,       /* the same in characters */
+    ATTEND_VALID_LINE_ERROR /* share of wrong lines: the word error, where a line is a word */
 } attend_valid_metric;
 
 /* Names of the values of each enumeration, in order; NULL after the last. */
@@ -160,6 +162,9 @@ typedef struct attend_plan {
     uint64_t updates_per_epoch, updates; /* updates: expected total; 0: unknown */
     uint64_t valid_every, save_every;
     int source_vocab, target_vocab;
+    attend_token_kind source_kind, target_kind; /* of the tokens */
+    bool lowercase[2];                          /* source, target: texts are lower-cased */
+    double rate;                                /* the next learning rate, or that at the end of the warmup */
     bool resumed;
     uint64_t update; /* of the checkpoint; 0: a new run */
     bool held_out;   /* the validation pairs are held out of the training files (attend_pairs_hold_out) */

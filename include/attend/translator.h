@@ -68,11 +68,21 @@ typedef struct attend_hypothesis {
     const char *text;
     size_t prefix_size; /* bytes of the text that the prefix (language model: the line) prescribed */
     double score, log_probability;
+    /* the geometric mean of the probabilities of its tokens and of the end token, exp(log_probability / (count + 1)):
+     * 0 to 1. It is low for a translation of which the model is unsure; docs/translate.md */
+    double confidence;
     const int *tokens;
     int count;
     const attend_span *spans;   /* (count) of the tokens in the text */
     const attend_real *weights; /* (count + 1, source_count): see attend_translation; NULL unless requested */
 } attend_hypothesis;
+
+/* A character or word of a line that the training data did not have. */
+typedef struct attend_unknown {
+    const char *text; /* (size) a part of the line as the tokenizer reads it; no '\0' follows */
+    size_t size;
+    bool is_word; /* a word; else a character */
+} attend_unknown;
 
 /* The translations of a line. The source members are NULL or 0 for an empty or faulty line and for a language model. */
 typedef struct attend_line_result {
@@ -80,10 +90,12 @@ typedef struct attend_line_result {
     int count;
     const int *source; /* tokens, the end included */
     int source_count;
-    const char *source_text;              /* the line in NFC */
+    const char *source_text;              /* the line as attend_tokenizer_normalize gives it */
     const attend_span *source_spans;      /* (source_count) of the tokens in source_text */
     attend_unit source_unit, target_unit; /* what links count; never ATTEND_UNIT_AUTO */
-    const char *fault;                    /* why the line could not be translated; NULL: it could */
+    const attend_unknown *unknowns;       /* (unknown_count) of the line; also with a language model */
+    int unknown_count;
+    const char *fault; /* why the line could not be translated; NULL: it could */
 } attend_line_result;
 
 typedef struct attend_translator attend_translator;

@@ -24,6 +24,9 @@ typedef struct attend_map_token {
         *text; /* UTF-8: its part of the sentence without surrounding spaces ("" for a space alone); "<s>" or "</s>" */
     int id;    /* in the vocabulary */
     int word;  /* index of the word that contains it; -1: "<s>", "</s>" or a space alone */
+    /* it is, or is a part of, a character or a word that the training data did not have; false for a target that was
+     * found by a search */
+    bool unknown;
 } attend_map_token;
 
 typedef struct attend_map_candidate {
@@ -56,6 +59,7 @@ typedef struct attend_map {
     double log_probability, score; /* of the whole target; score: what the search sorted by, else log_probability */
     bool forced;                   /* the target was given, not found by a search */
     int model; /* which of attend_view_options.models computed it; attend_map_new sets 0, the caller others */
+    attend_unit source_unit, target_unit; /* what the words of a side are: ATTEND_UNIT_CHARACTER or words */
 } attend_map;
 
 /* Computes the map of `kind` for a model with tokenizers. The target is the text `target` or, if that is NULL,
@@ -69,6 +73,9 @@ typedef struct attend_map {
 int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind,
                    const char *source, const char *target, const int *target_ids, int target_count, double score);
 void attend_map_free(attend_map *map);
+
+/* Whether a word of a side (target: of the target) has a token that is unknown. */
+bool attend_map_word_is_unknown(const attend_map *map, bool target, int word);
 
 /* The weights (target_count, source_count) of one layer and head into `to`; -1: the mean over all. */
 void attend_map_weights(const attend_map *map, int layer, int head, float *to);
@@ -130,7 +137,8 @@ typedef struct attend_view_options {
 int attend_view_check(const attend_map *map, const attend_view_options *options);
 /* The name of the model of a map; NULL: the options do not have it. */
 const char *attend_view_model_name(const attend_map *map, const attend_view_options *options);
-/* Replaces `out` by the caption of a map: its model if the options name it, attention kind, layer and head. */
+/* Replaces `out` by the caption of a map: its model if the options name it, attention kind, layer and head, and what the
+ * mark of unknown words means if there are some. */
 int attend_view_caption(const attend_map *map, const attend_view_options *options, attend_string *out);
 
 /* Replace `out` by a map as terminal text or as JSON (one line), or by all hypotheses of all sentences as an HTML page.

@@ -29,7 +29,7 @@ done
 
 # options of all variants
 set -- --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.de" --test "$out/test_2016_flickr.en" "$out/test_2016_flickr.de" \
-    --shared-vocab --tie-embeddings --dropout 0.3 --schedule cosine --average 0.998 --patience 0 --metric bleu,chrf --lowercase \
+    --shared-vocab --tie-embeddings --dropout 0.3 --schedule cosine --average 0.998 --patience 0 --metric bleu,chrf --ignore-case \
     --threads "$threads" --output "$out/comparison"
 if [ $smoke = yes ]; then
     set -- "$@" --vocab-size 1500 --hidden 96 --embedding 96 --batch-tokens 700 --learning-rate 0.005 --warmup 20 --updates 300 --valid-every 75

@@ -22,7 +22,7 @@ train() { # NAME OPTIONS...
         --shared-vocab --tie-embeddings --schedule cosine --average 0.998 --valid-metric bleu --patience 0 --threads "$threads" "$@"
     "$attend" translate --model "$out/$name" --beam 5 --input "$out/test_2016_flickr.en" --output "$out/$name.out"
     echo "$name:"
-    "$attend" evaluate --hypothesis "$out/$name.out" --reference "$out/test_2016_flickr.de" --lowercase
+    "$attend" evaluate --hypothesis "$out/$name.out" --reference "$out/test_2016_flickr.de" --ignore-case
 }
 
 set -- --vocab-size 6000 --hidden 384 --embedding 256 --dropout 0.35 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 11
@@ -32,4 +32,4 @@ train transformer --architecture transformer --vocab-size 8000 --hidden 128 --la
     --batch-tokens 2000 --learning-rate 0.0025 --warmup 1000 --epochs 40 --valid-every 500
 # is the difference significant, and how does it depend on sentence length?
 "$attend" evaluate --hypothesis "$out/additive.out" --against "$out/none.out" --source "$out/test_2016_flickr.en" \
-    --reference "$out/test_2016_flickr.de" --lowercase --metric bleu,chrf --by-length auto --plot "$out/lengths.svg" | tee "$out/lengths.txt"
+    --reference "$out/test_2016_flickr.de" --ignore-case --metric bleu,chrf --by-length auto --plot "$out/lengths.svg" | tee "$out/lengths.txt"

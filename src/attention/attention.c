@@ -8,14 +8,6 @@
 /* Weights of small calls, such as a batch of sentences, are stored for backward; larger calls recompute them. */
 enum { MAX_STORED_WEIGHTS = 1 << 18 };
 
-/* What the context lends to the computation, with the threads of the call if it has some. */
-static attend_compute compute_of(attend_ctx *c, const attention_call *a)
-{
-    attend_compute compute = c->compute;
-    if (a->pool) compute.pool = a->pool;
-    return compute;
-}
-
 static void backward(attend_ctx *c, attend_node *node)
 {
     attention_call *a = (attention_call *)node;
@@ -34,8 +26,7 @@ static void backward(attend_ctx *c, attend_node *node)
     d->dprevious = attend_grad(c, a->previous);
     for (int p = 0; p < s->d.parameter_count; p++)
         if (s->d.score.tile_parameters & 1u << p) d->dparameters[p] = attend_grad(c, s->parameters[p]);
-    const attend_compute compute = compute_of(c, a);
-    if (c->status == ATTEND_OK) attend_ctx_computed(c, attend_device_of(c)->attention_backward(&compute, d));
+    if (c->status == ATTEND_OK) attend_ctx_computed(c, attend_device_of(c)->attention_backward(&c->compute, d));
 }
 
 /* Computes the strides of a mask with four axes; an axis of length 1 is broadcast. Returns false if the shape does
@@ -158,8 +149,7 @@ attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_
     }
     d->source = &a->source->d, d->query = a->query->value, d->context = a->context->value;
     d->weights = a->weights ? a->weights->value : NULL;
-    const attend_compute compute = compute_of(c, a);
-    if (!attend_ctx_computed(c, attend_device_of(c)->attention(&compute, d))) return NULL;
+    if (!attend_ctx_computed(c, attend_device_of(c)->attention(&c->compute, d))) return NULL;
     if (a->context->differentiable) attend_record(c, &a->node, backward);
     return a->context;
 }

@@ -11,11 +11,10 @@ typedef struct attention_call {
     attend_var *context;
     attend_var *weights; /* (B, H, Tq, Tk) or NULL */
     attend_var *bias, *position, *previous;
-    attend_pool *pool; /* threads to use instead of the context's; NULL: those of the context */
     device_attention d;
 } attention_call;
 
-/* Checks the inputs, runs a call whose source, query, rows, widths and pool are set, and records it on the tape.
+/* Checks the inputs, runs a call whose source, query, rows and widths are set, and records it on the tape.
  * Writes the result to `context` and returns it; returns NULL on failure. */
 attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs,
                                  attend_var *context, bool want_weights);

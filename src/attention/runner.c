@@ -3,7 +3,8 @@
  *
  * Scores that use queries, keys and values unchanged run on the caller's arrays in place, with sequences and heads
  * divided among the threads. Scores with prepare functions (additive, projected, ...) run as in a model: the sequences
- * are divided into a fixed number of shards, each on one thread with its own tape, and padding rows are removed. */
+ * are divided into a fixed number of shards, each on one thread with its own tape, with which threads without a shard
+ * help, and padding rows are removed. */
 #include "attention/attention_call.h"
 
 #include "core/status.h"
@@ -55,7 +56,10 @@ int attend_runner_new(attend_runner **out, int threads)
     attend_runner *r = attend_memory_zeroed(1, sizeof *r);
     if (!r) return attend_fail(ATTEND_NO_MEMORY, "no memory for a runner");
     int status = attend_pool_new(&r->pool, threads);
-    for (int i = 0; status == ATTEND_OK && i < MAX_SHARDS; i++) status = attend_ctx_new(&r->contexts[i]);
+    for (int i = 0; status == ATTEND_OK && i < MAX_SHARDS; i++) {
+        status = attend_ctx_new(&r->contexts[i]);
+        if (status == ATTEND_OK) attend_ctx_set_pool(r->contexts[i], r->pool);
+    }
     if (status != ATTEND_OK) {
         attend_runner_free(r);
         return status;
@@ -268,7 +272,7 @@ static void forward_in_place(attend_runner *r)
                                  .value_rows = array_rows(a, o->key_heads, a->keys, a->value_width, keys) };
     for (int i = 0; i < r->parameter_count; i++) source->parameters[i] = s->parameters[i];
     attend_attention_source_describe(source);
-    *call = (attention_call){ .source = source, .pool = r->pool };
+    *call = (attention_call){ .source = source };
     const int shape[4] = { a->batch, o->heads, a->queries, a->keys };
     if (r->weights) call->weights = s->weights = attend_wrap(c, 4, shape, r->weights);
     if (r->scores) s->scores = attend_wrap(c, 4, shape, r->scores);
@@ -277,10 +281,9 @@ static void forward_in_place(attend_runner *r)
                                   .scores = s->scores ? s->scores->value : NULL,
                                   .query_rows = array_rows(a, o->heads, a->queries, a->query_width, queries),
                                   .context_rows = array_rows(a, o->heads, a->queries, a->value_width, queries) };
-    const attend_compute compute = { .pool = r->pool, .scratch = &c->arena };
     const attend_attention_inputs in = optional_inputs(a, s);
     if (!attend_attention_set_query(c, call, s->query, o->heads * a->query_width)) return;
-    if (!attend_attention_source_cache(c, source, a->queries * (o->heads / o->key_heads), &compute)) return;
+    if (!attend_attention_source_cache(c, source, a->queries * (o->heads / o->key_heads))) return;
     if (!attend_attention_run(c, call, &in, s->context, r->weights != NULL)) return;
     attend_ctx_return(c, s->context->value, s->context->size, r->context);
     if (s->weights) attend_ctx_return(c, s->weights->value, s->weights->size, r->weights);

@@ -106,7 +106,7 @@ static bool parameters_fit(attend_ctx *c, attend_source *s, attend_var *const *g
 
 /* ---- cache ---- */
 
-bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries, const attend_compute *compute)
+bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries)
 {
     const attend_score *score = s->options.score;
     device_source *d = &s->d;
@@ -117,7 +117,7 @@ bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries,
         cache[i] = attend_ctx_alloc_reals(c, score->cache_size(d->key_rows.lengths[i / d->key_heads], d->key_width));
     if (c->status != ATTEND_OK) return false;
     d->cache = cache;
-    attend_device_of(c)->cache_keys(compute, d);
+    attend_device_of(c)->cache_keys(&c->compute, d);
     return true;
 }
 
@@ -186,7 +186,7 @@ attend_source *attend_source_new(attend_ctx *c, const attend_attention_options *
     s->d.value_rows = attend_attention_packed_rows(s->values, heads, sequences);
     s->keys->needed = s->values->needed = true;
     attend_attention_source_describe(s);
-    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, &c->compute) ? s : NULL;
+    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES) ? s : NULL;
 }
 
 attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options *options, attend_var *joint, int at,
@@ -216,5 +216,5 @@ attend_source *attend_source_joint(attend_ctx *c, const attend_attention_options
     d->value_rows.first = (size_t)at + (size_t)width;
     joint->needed = true;
     attend_attention_source_describe(s);
-    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES, &c->compute) ? s : NULL;
+    return sizes_fit(c, name, s) && attend_attention_source_cache(c, s, MIN_CACHED_QUERIES) ? s : NULL;
 }

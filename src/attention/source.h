@@ -32,7 +32,7 @@ void attend_attention_source_describe(attend_source *s);
 bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *options);
 
 /* Fills the cache of a source whose keys, rows and widths are set, if the score has a cache and there are enough
- * queries. compute: the threads to use. */
-bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries, const attend_compute *compute);
+ * queries. */
+bool attend_attention_source_cache(attend_ctx *c, attend_source *s, int queries);
 
 #endif

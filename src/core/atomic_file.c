@@ -179,7 +179,9 @@ static int begin(attend_atomic_file *r, const char *path)
 {
     char real[PATH_MAX];
     if (!*path) return refuse("a file", "its path is empty");
-    if (strlen(path) >= PATH_MAX) return refuse("a file", attend_errno_text(ENAMETOOLONG));
+    if (strlen(path) >= PATH_MAX)
+        return attend_fail(ATTEND_IO, "cannot write %.60s...: %s (%zu bytes)", path, attend_errno_text(ENAMETOOLONG),
+                           strlen(path));
     memcpy(real, path, strlen(path) + 1);
     memcpy(r->path, path, strlen(path) + 1);
     int error = attend_follow_links(real);

@@ -1,14 +1,15 @@
-/* map_selection.c: the alignment error of every attention map, against gold links between words or IBM Model 1 links
- * (ibm1.h) between tokens. */
+/* map_selection.c: the alignment error of every attention map, against gold links between words or links of the
+ * statistical aligner (align/alignment_model.h) between tokens. */
 #include <attend/map_selection.h>
 
+#include "align/alignment_model.h"
 #include "core/memory.h"
 #include "core/status.h"
-#include "decode/ibm1.h"
 #include "decode/memory_limit.h"
 #include "text/pipeline.h"
 #include "text/token_ids.h"
 #include <attend/scorer.h>
+#include <limits.h>
 
 /* A growable array. */
 typedef struct numbers {
@@ -25,14 +26,15 @@ struct attend_map_selection {
     enum {
         NOTHING,
         GOLD,
-        IBM1,
+        ALIGNER,
         ENDED,
         FAILED
     } state;                 /* the kind of links; FAILED: maps may have counted different pairs */
     attend_word_link *links; /* of one map of one pair */
     size_t link_capacity;
-    /* IBM Model 1 is estimated from all pairs, so they are kept */
+    /* the aligner is estimated from all pairs, so they are kept; tokens are numbered from 1 there */
     numbers tokens[2], lengths[2];
+    int threads;
     numbers attended; /* (pairs, maps, target tokens) the source token with the largest weight */
 };
 
@@ -58,7 +60,7 @@ int attend_map_selection_new(attend_map_selection **out, const attend_model *m, 
     *out = NULL;
     attend_map_selection *s = attend_memory_zeroed(1, sizeof *s);
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "no memory to select an attention map");
-    s->m = m;
+    s->m = m, s->threads = threads;
     int status = list_maps(s, attend_model_config(m));
     if (status == ATTEND_OK) status = attend_scorer_new(&s->scorer, m, threads, true); /* checks `threads` */
     if (status == ATTEND_OK) status = attend_memory_limit_set(&s->limit, 0, &m, 1, threads);
@@ -75,7 +77,7 @@ int attend_map_selection_set_memory(attend_map_selection *s, size_t bytes)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
     const int status = attend_memory_limit_set(&s->limit, bytes, &s->m, 1, 1);
-    /* half for what is kept, and for IBM Model 1 afterwards */
+    /* half for what is kept, and for the aligner afterwards */
     return status == ATTEND_OK ? attend_scorer_set_memory(s->scorer, bytes ? bytes - (size_t)(s->limit.all / 2) : 0)
                                : status;
 }
@@ -158,23 +160,24 @@ static int most_attended(const attend_real *row, int count)
     return best;
 }
 
-static int add_tokens(numbers *tokens, numbers *lengths, const int *ids, int count, bool end)
+static int add_tokens(numbers *tokens, numbers *lengths, const int *ids, int count)
 {
-    int *to = grow(tokens, (size_t)count + end), *length = grow(lengths, 1);
+    int *to = grow(tokens, (size_t)count), *length = grow(lengths, 1);
     if (!to || !length) return no_memory();
-    for (int i = 0; i < count; i++) to[i] = ids[i];
-    if (end) to[count] = ATTEND_END;
-    *length = count + end;
+    for (int i = 0; i < count; i++) to[i] = ids[i] + 1;
+    *length = count;
     return ATTEND_OK;
 }
 
-static int add_ibm1(attend_map_selection *s, int pair)
+/* Keeps a pair for the aligner. */
+static int add_pair(attend_map_selection *s, int pair)
 {
     const attend_scored_pair *r = attend_scorer_result(s->scorer, pair);
     if (r->fault) return ATTEND_OK;
     int status = check_memory(s);
-    if (status == ATTEND_OK) status = add_tokens(&s->tokens[0], &s->lengths[0], r->source, r->source_count, false);
-    if (status == ATTEND_OK) status = add_tokens(&s->tokens[1], &s->lengths[1], r->target, r->target_count, true);
+    if (status == ATTEND_OK)
+        status = add_tokens(&s->tokens[0], &s->lengths[0], r->source, attend_pipeline_source_length(r->source_count));
+    if (status == ATTEND_OK) status = add_tokens(&s->tokens[1], &s->lengths[1], r->target, r->target_count);
     for (int k = 0; status == ATTEND_OK && k < s->count; k++) {
         status = attend_scorer_result_for(s->scorer, pair, s->scores[k].map, &r);
         int *to = status == ATTEND_OK ? grow(&s->attended, (size_t)r->target_count) : NULL;
@@ -195,14 +198,14 @@ int attend_map_selection_add(attend_map_selection *s, int count, const char *con
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && ((sources && targets) || count < 1));
     if (s->state == FAILED) return has_failed();
-    if (s->state == ENDED || s->state == (gold ? IBM1 : GOLD))
+    if (s->state == ENDED || s->state == (gold ? ALIGNER : GOLD))
         return attend_fail(ATTEND_BAD_USAGE, "the map selection has ended, or only some of its pairs have gold links");
-    s->state = gold ? GOLD : IBM1;
+    s->state = gold ? GOLD : ALIGNER;
     int status = ATTEND_OK;
     for (int first = 0, done = 0; status == ATTEND_OK && first < count; first += done) {
         status = attend_scorer_run_some(s->scorer, count - first, sources + first, targets + first, &done);
         for (int i = 0; status == ATTEND_OK && i < done; i++)
-            status = gold ? add_gold(s, i, &gold[first + i]) : add_ibm1(s, i);
+            status = gold ? add_gold(s, i, &gold[first + i]) : add_pair(s, i);
     }
     if (status != ATTEND_OK) s->state = FAILED;
     return status;
@@ -210,31 +213,69 @@ int attend_map_selection_add(attend_map_selection *s, int count, const char *con
 
 /* ---- the end ---- */
 
-static int count_ibm1(attend_map_selection *s, const attend_ibm1 *ibm1, int pairs)
+/* Compares the maps of a pair with the links of the aligner. `attended`: (maps, targets). */
+static int count_pair(attend_map_selection *s, const alignment_space *space, int sources, int targets,
+                      const int *attended)
 {
-    const int *attended = s->attended.list;
-    int status = ATTEND_OK;
-    for (int pair = 0; status == ATTEND_OK && pair < pairs; pair++) {
-        const attend_word_link *gold;
-        const int gold_count = attend_ibm1_links(ibm1, pair, &gold), targets = s->lengths[1].list[pair] - 1;
-        status = reserve_links(s, (size_t)targets);
-        for (int k = 0; status == ATTEND_OK && k < s->count; k++, attended += targets) {
-            for (int i = 0; i < targets; i++) s->links[i] = (attend_word_link){ .source = attended[i], .target = i };
-            status = attend_aer_add(&s->scores[k].sums, s->links, targets, gold, gold_count);
-        }
+    int status = reserve_links(s, (size_t)targets);
+    const int gold_count =
+        space ? attend_alignment_agreed(space, sources, targets, ATTEND_ALIGNER_THRESHOLD, NULL, INT_MAX) : 0;
+    attend_word_link *gold = attend_memory_zeroed((size_t)gold_count + 1, sizeof *gold);
+    if (status == ATTEND_OK && !gold) status = no_memory();
+    if (status == ATTEND_OK && space)
+        attend_alignment_agreed(space, sources, targets, ATTEND_ALIGNER_THRESHOLD, gold, gold_count);
+    for (int k = 0; status == ATTEND_OK && k < s->count; k++, attended += targets) {
+        for (int i = 0; i < targets; i++) s->links[i] = (attend_word_link){ .source = attended[i], .target = i };
+        status = attend_aer_add(&s->scores[k].sums, s->links, targets, gold, gold_count);
     }
+    attend_memory_free(gold);
     return status;
 }
 
-static int score_ibm1(attend_map_selection *s)
+static int count_all(attend_map_selection *s, const alignment_model *m, size_t pairs)
 {
-    const attend_ibm1_pairs pairs = { .count = (int)s->lengths[0].used,
-                                      .tokens = { s->tokens[0].list, s->tokens[1].list },
-                                      .lengths = { s->lengths[0].list, s->lengths[1].list } };
-    attend_ibm1 *ibm1 = NULL;
-    int status = attend_ibm1_new(&ibm1, &pairs, s->limit.all / 2);
-    if (status == ATTEND_OK) status = count_ibm1(s, ibm1, pairs.count);
-    attend_ibm1_free(ibm1);
+    const int *source = s->tokens[0].list, *target = s->tokens[1].list, *attended = s->attended.list;
+    alignment_space space = { 0 };
+    int status = ATTEND_OK;
+    for (size_t pair = 0; status == ATTEND_OK && pair < pairs; pair++) {
+        const int sources = s->lengths[0].list[pair], targets = s->lengths[1].list[pair];
+        const bool has_links = attend_alignment_can_align(sources, targets);
+        if (has_links) status = attend_alignment_posteriors(m, &space, source, sources, target, targets);
+        if (status == ATTEND_OK) status = count_pair(s, has_links ? &space : NULL, sources, targets, attended);
+        source += sources, target += targets;
+        attended += (size_t)targets * (size_t)s->count;
+    }
+    attend_alignment_space_free(&space);
+    return status;
+}
+
+static int score_by_aligner(attend_map_selection *s)
+{
+    const size_t count = s->lengths[0].used;
+    size_t *starts[2] = { NULL, NULL };
+    int status = ATTEND_OK;
+    bool any = false;
+    for (size_t pair = 0; pair < count; pair++)
+        any |= attend_alignment_can_align(s->lengths[0].list[pair], s->lengths[1].list[pair]);
+    for (int side = 0; status == ATTEND_OK && side < 2; side++) {
+        starts[side] = attend_memory_zeroed(count + 1, sizeof *starts[side]);
+        if (!starts[side]) status = no_memory();
+        for (size_t pair = 0; status == ATTEND_OK && pair < count; pair++)
+            starts[side][pair + 1] = starts[side][pair] + (size_t)s->lengths[side].list[pair];
+    }
+    const alignment_pairs pairs = { .count = count,
+                                    .words = { s->tokens[0].list, s->tokens[1].list },
+                                    .starts = { starts[0], starts[1] },
+                                    .lengths = { s->lengths[0].list, s->lengths[1].list } };
+    const alignment_training how = { .threads = s->threads,
+                                     .model1_iterations = ATTEND_ALIGNER_ITERATIONS,
+                                     .hmm_iterations = ATTEND_ALIGNER_ITERATIONS,
+                                     .max_bytes = s->limit.all / 2 };
+    alignment_model m = { 0 };
+    if (status == ATTEND_OK && any) status = attend_alignment_model_train(&m, &pairs, &how);
+    if (status == ATTEND_OK && any) status = count_all(s, &m, count);
+    attend_alignment_model_free(&m);
+    for (int side = 0; side < 2; side++) attend_memory_free(starts[side]);
     return status;
 }
 
@@ -242,7 +283,7 @@ int attend_map_selection_end(attend_map_selection *s, const attend_map_score **s
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, s && scores && count && best);
     if (s->state == FAILED) return has_failed();
-    const int status = s->state == IBM1 ? score_ibm1(s) : ATTEND_OK;
+    const int status = s->state == ALIGNER ? score_by_aligner(s) : ATTEND_OK;
     s->state = status == ATTEND_OK ? ENDED : FAILED;
     if (status != ATTEND_OK) return status;
     *scores = s->scores, *count = s->count, *best = 0;

@@ -5,19 +5,19 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "core/status.h"
+#include "core/tape.h"
 #include "decode/memory_limit.h"
 #include "decode/word_links.h"
 #include "model/model.h"
 #include "text/pipeline.h"
 #include "text/tokenizer.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { GROUP = 16, GROUP_BYTES = 64 << 20 }; /* pairs that are scored together, and their memory */
-
-typedef attend_real real;
 
 /* A pair of the current run: its texts, and where its scores are. */
 typedef struct scorer_pair {
@@ -31,6 +31,7 @@ typedef struct scorer_pair {
 /* Valid pairs that are scored together. */
 typedef struct scorer_group {
     int first, count, status;
+    int worker; /* that scored it */
 } scorer_group;
 
 struct attend_scorer {
@@ -53,6 +54,7 @@ struct attend_scorer {
     int valid_count;
     scorer_group *groups;
     int group_count;
+    atomic_int next_group; /* to score */
     attend_memory_limit limit;
 };
 
@@ -105,7 +107,10 @@ int attend_scorer_new(attend_scorer **out, const attend_model *m, int threads, b
     if (status == ATTEND_OK) status = attend_pool_new(&s->pool, threads);
     s->contexts = attend_memory_zeroed((size_t)threads, sizeof *s->contexts);
     if (status == ATTEND_OK && !s->contexts) status = attend_fail(ATTEND_NO_MEMORY, "no memory for a scorer");
-    for (int i = 0; status == ATTEND_OK && i < threads; i++) status = attend_ctx_new(&s->contexts[i]);
+    for (int i = 0; status == ATTEND_OK && i < threads; i++) {
+        status = attend_ctx_new(&s->contexts[i]);
+        if (status == ATTEND_OK) attend_ctx_set_pool(s->contexts[i], s->pool);
+    }
     if (status != ATTEND_OK) {
         attend_scorer_free(s);
         return status;
@@ -261,21 +266,28 @@ static void make_groups(attend_scorer *s)
     }
 }
 
+/* One thread: one group after another, until one fails, whose message the context then keeps. Threads that find none
+ * help with the others' operations. */
 static void run_worker(void *user, int worker)
 {
     attend_scorer *s = user;
-    for (int i = worker; i < s->group_count; i += s->threads)
-        s->groups[i].status = score_group(s, s->contexts[worker], s->groups[i].first, s->groups[i].count);
+    for (int i; (i = atomic_fetch_add(&s->next_group, 1)) < s->group_count;) {
+        scorer_group *g = &s->groups[i];
+        g->worker = worker;
+        g->status = score_group(s, s->contexts[worker], g->first, g->count);
+        if (g->status != ATTEND_OK) return;
+    }
 }
 
 /* Scores the groups on all threads. */
 static int score_groups(attend_scorer *s)
 {
     make_groups(s);
-    attend_pool_run(s->pool, s->threads, run_worker, s);
+    atomic_store(&s->next_group, 0);
+    attend_pool_run(s->pool, s->threads < s->group_count ? s->threads : s->group_count, run_worker, s);
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < s->group_count; i++) {
-        const char *why = attend_ctx_message(s->contexts[i % s->threads]);
+        const char *why = attend_ctx_message(s->contexts[s->groups[i].worker]);
         status = s->groups[i].status;
         if (status != ATTEND_OK) attend_fail(status, "%s", *why ? why : "no memory to score");
     }

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "core/tape.h"
 #include "decode/ensemble_check.h"
 #include "decode/search.h"
 #include "decode/word_links.h"
@@ -64,7 +65,10 @@ static int fill(attend_translator *t, const attend_model *const *models)
     int status = attend_pipelines_from_model(t->sides, models[0]);
     attend_pipelines_set_unit(t->sides, t->o.unit);
     if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
-    for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) status = attend_ctx_new(&t->contexts[i]);
+    for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) {
+        status = attend_ctx_new(&t->contexts[i]);
+        if (status == ATTEND_OK) attend_ctx_set_pool(t->contexts[i], t->pool);
+    }
     return status;
 }
 
@@ -113,6 +117,8 @@ int attend_translator_new(attend_translator **out, const attend_model *m, const 
 static void clear_results(attend_translator *t)
 {
     for (int i = 0; i < t->count; i++) {
+        attend_unknown_list_free(&t->lines[i].unknown_spans);
+        attend_memory_free(t->lines[i].unknowns);
         attend_memory_free(t->lines[i].hypotheses);
         attend_memory_free(t->lines[i].spans);
         attend_string_free(&t->lines[i].text);

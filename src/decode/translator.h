@@ -7,6 +7,8 @@
 #include "core/pool.h"
 #include "decode/memory_limit.h"
 #include "text/pipeline.h"
+#include <stdatomic.h>
+#include "text/unknowns.h"
 #include <attend/translator.h>
 #include <stdint.h>
 
@@ -18,6 +20,8 @@ typedef struct translator_line {
     uint64_t number;   /* over all runs */
     const char *fault;
     attend_search_result *own_search; /* of a line that was decoded on its own */
+    attend_unknown_list unknown_spans;
+    attend_unknown *unknowns; /* the same, as texts */
     attend_hypothesis *hypotheses;
     attend_span *spans; /* of all hypotheses, one after another */
     attend_string text; /* of all hypotheses, each followed by '\0' */
@@ -48,6 +52,7 @@ struct attend_translator {
     int order_count;
     translator_batch *batches;
     int batch_count;
+    atomic_int last_batch; /* of those that are not decoded yet */
 };
 
 /* ---- translator_text.c ---- */

@@ -121,29 +121,20 @@ static void run_batch(attend_translator *t, attend_ctx *const *contexts, transla
     if (b->status != ATTEND_OK) snprintf(b->message, sizeof b->message, "%s", attend_message());
 }
 
-/* Long batches first, so that no thread is left with the longest one at the end. */
+/* One thread: one batch after another, long ones first, so that no thread is left with the longest one at the end.
+ * Threads that find none help with the others' operations, so that a single batch uses all threads. */
 static void run_worker(void *user, int worker)
 {
     attend_translator *t = user;
-    for (int i = t->batch_count - 1 - worker; i >= 0; i -= t->o.threads)
+    for (int i; (i = atomic_fetch_sub(&t->last_batch, 1)) >= 0;)
         run_batch(t, t->contexts + (size_t)worker * (size_t)t->model_count, &t->batches[i]);
-}
-
-/* A single batch: all threads share its matrix products. */
-static void run_single_batch(attend_translator *t)
-{
-    for (int i = 0; i < t->model_count; i++) attend_ctx_set_pool(t->contexts[i], t->pool);
-    run_batch(t, t->contexts, &t->batches[0]);
-    for (int i = 0; i < t->model_count; i++) attend_ctx_set_pool(t->contexts[i], NULL);
 }
 
 int attend_translator_decode(attend_translator *t)
 {
     make_batches(t);
-    if (t->batch_count == 1)
-        run_single_batch(t);
-    else
-        attend_pool_run(t->pool, t->o.threads, run_worker, t);
+    atomic_store(&t->last_batch, t->batch_count - 1);
+    attend_pool_run(t->pool, t->o.threads < t->batch_count ? t->o.threads : t->batch_count, run_worker, t);
     for (int i = 0; i < t->o.threads * t->model_count; i++) attend_ctx_shrink(t->contexts[i], t->limit.share);
     for (int i = 0; i < t->batch_count; i++)
         if (t->batches[i].status != ATTEND_OK) return attend_fail(t->batches[i].status, "%s", t->batches[i].message);

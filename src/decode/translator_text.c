@@ -5,6 +5,7 @@
 #include "core/status.h"
 #include "decode/word_links.h"
 #include "text/detokenize.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- encoding ---- */
@@ -35,6 +36,14 @@ static int add_text(attend_translator *t, attend_side side, const char *text, si
     return ATTEND_OK;
 }
 
+/* What a line has that the training data did not have. */
+static int find_unknowns(attend_translator *t, translator_line *line)
+{
+    const attend_side side = t->is_language_model ? ATTEND_TARGET : ATTEND_SOURCE;
+    const attend_encoded_text *at = t->is_language_model ? &line->prefix : &line->source;
+    return at->count > 0 ? attend_pipeline_unknowns(&t->sides[side], at, &line->unknown_spans) : ATTEND_OK;
+}
+
 int attend_translator_encode(attend_translator *t, translator_line *line, const char *text, size_t size,
                              const char *prefix, size_t prefix_size)
 {
@@ -43,14 +52,14 @@ int attend_translator_encode(attend_translator *t, translator_line *line, const 
     if (t->is_language_model) { /* the line is a prefix; an empty one is valid */
         if (!is_blank(text, size)) status = add_text(t, ATTEND_TARGET, text, size, &line->prefix, &line->fault);
         line->needs_search = status == ATTEND_OK && !line->fault;
-        return status;
+        return line->needs_search ? find_unknowns(t, line) : status;
     }
     if (is_blank(text, size)) return ATTEND_OK;
     status = add_text(t, ATTEND_SOURCE, text, size, &line->source, &line->fault);
     if (status == ATTEND_OK && !line->fault && prefix_size > 0)
         status = add_text(t, ATTEND_TARGET, prefix, prefix_size, &line->prefix, &line->fault);
     line->needs_search = status == ATTEND_OK && !line->fault && line->source.count > 0;
-    return status;
+    return line->needs_search ? find_unknowns(t, line) : status;
 }
 
 /* ---- unknown words ---- */
@@ -121,10 +130,28 @@ static size_t prefix_size(const attend_translator *t, const translator_line *lin
     return line->prefix.size;
 }
 
+/* Only now, because the texts of all lines have their place. */
+static int write_unknowns(const attend_translator *t, translator_line *line)
+{
+    const attend_unknown_list *l = &line->unknown_spans;
+    const char *text = t->is_language_model ? attend_pipeline_text(&t->sides[ATTEND_TARGET], &line->prefix)
+                                            : attend_pipeline_text(&t->sides[ATTEND_SOURCE], &line->source);
+    if (l->count == 0) return ATTEND_OK;
+    line->unknowns = attend_memory_zeroed((size_t)l->count, sizeof *line->unknowns);
+    if (!line->unknowns) return attend_fail(ATTEND_NO_MEMORY, "no memory for the unknown words of a line");
+    for (int i = 0; i < l->count; i++) {
+        const attend_span span = l->items[i].span;
+        line->unknowns[i] = (attend_unknown){ text + span.begin, (size_t)(span.end - span.begin), l->items[i].is_word };
+    }
+    return ATTEND_OK;
+}
+
 static void fill_result(const attend_translator *t, translator_line *line, int count)
 {
     line->result = (attend_line_result){ .hypotheses = line->hypotheses,
                                          .count = count,
+                                         .unknowns = line->unknowns,
+                                         .unknown_count = line->unknown_spans.count,
                                          .source_unit = t->sides[ATTEND_SOURCE].unit,
                                          .target_unit = t->sides[ATTEND_TARGET].unit };
     if (t->is_language_model) return;
@@ -155,6 +182,7 @@ int attend_translator_write(attend_translator *t, translator_line *line, const a
         line->hypotheses[i] = (attend_hypothesis){ .prefix_size = prefix_size(t, line, spans),
                                                    .score = x->score,
                                                    .log_probability = x->log_probability,
+                                                   .confidence = exp(x->log_probability / (x->count + 1)),
                                                    .tokens = x->tokens,
                                                    .count = x->count,
                                                    .spans = spans,
@@ -164,6 +192,7 @@ int attend_translator_write(attend_translator *t, translator_line *line, const a
     for (int i = 0; status == ATTEND_OK && i < count; i++) /* only now: line->text may have been reallocated */
         line->hypotheses[i].text = line->text.text + starts[i];
     attend_memory_free(starts);
+    if (status == ATTEND_OK) status = write_unknowns(t, line);
     if (status == ATTEND_OK) fill_result(t, line, count);
     return status;
 }

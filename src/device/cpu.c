@@ -2,6 +2,8 @@
 #include "device/cpu.h"
 
 #include "core/memory.h"
+#include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 
 static void *take_zeroed(size_t bytes)
@@ -38,35 +40,70 @@ const attend_device attend_device_cpu = { .memory = { .name = "cpu",
                                           ATTEND_DEVICE_FUNCTIONS(ATTEND_ENTRY, ATTEND_RESULT_ENTRY)
                                               ATTEND_DEVICE_QUERIES(ATTEND_RESULT_ENTRY) };
 
-/* ---- rows on threads ---- */
+/* ---- ranges on threads ---- */
 
 /* Minimum numbers per piece: waking a spinning thread takes one or two microseconds, and a simple function of this many
- * numbers ten times as long. */
-enum { MIN_PIECE = 1 << 15 };
+ * numbers several times as long. */
+enum { MIN_PIECE = 1 << 14 };
 
-typedef struct row_pieces {
-    attend_cpu_row_fn work;
+/* For tests. */
+static atomic_bool divides_all;
+
+void attend_cpu_divide_all(bool on)
+{
+    atomic_store(&divides_all, on);
+}
+
+cpu_division attend_cpu_division(const attend_compute *c, size_t work, size_t min_piece)
+{
+    const bool all = c->pool && atomic_load(&divides_all);
+    const size_t max_pieces = all ? SIZE_MAX : work / min_piece;
+    if (max_pieces < 2) return (cpu_division){ .threads = 1, .pieces = 1 };
+    const size_t threads = (size_t)(all ? attend_pool_threads(c->pool) : attend_pool_available(c->pool));
+    const size_t pieces = threads > 1 ? 2 * threads : 1; /* some threads come late */
+    return (cpu_division){ .threads = threads, .pieces = pieces < max_pieces ? pieces : max_pieces };
+}
+
+typedef struct range_pieces {
+    attend_cpu_range_fn work;
     const void *user;
-    size_t rows, pieces;
-} row_pieces;
+    size_t n, unit, units, pieces;
+} range_pieces;
 
 static void run_piece(void *user, int i)
 {
-    const row_pieces *p = user;
-    const size_t first = p->rows * (size_t)i / p->pieces, last = p->rows * ((size_t)i + 1) / p->pieces;
+    const range_pieces *p = user;
+    const size_t first = p->units * (size_t)i / p->pieces * p->unit,
+                 end = p->units * ((size_t)i + 1) / p->pieces * p->unit, last = end < p->n ? end : p->n;
     p->work(p->user, first, last - first);
 }
 
-void attend_cpu_rows(const attend_compute *c, size_t rows, size_t row_work, attend_cpu_row_fn work, const void *user)
+static void run_ranges(const attend_compute *c, size_t n, size_t unit, size_t cost, attend_cpu_range_fn work,
+                       const void *user)
 {
-    const size_t threads = c->pool ? (size_t)attend_pool_threads(c->pool) : 1;
-    size_t pieces = threads > 1 ? rows * row_work / MIN_PIECE : 1;
-    if (pieces > threads) pieces = threads;
-    if (pieces > rows) pieces = rows;
+    if (n == 0) return;
+    const size_t units = (n + unit - 1) / unit, max_pieces = attend_cpu_division(c, n * cost, MIN_PIECE).pieces,
+                 pieces = units < max_pieces ? units : max_pieces;
     if (pieces <= 1) {
-        if (rows) work(user, 0, rows);
+        work(user, 0, n);
         return;
     }
-    row_pieces p = { .work = work, .user = user, .rows = rows, .pieces = pieces };
+    range_pieces p = { .work = work, .user = user, .n = n, .unit = unit, .units = units, .pieces = pieces };
     attend_pool_run(c->pool, (int)pieces, run_piece, &p);
+}
+
+void attend_cpu_rows(const attend_compute *c, size_t rows, size_t cost, attend_cpu_range_fn work, const void *user)
+{
+    run_ranges(c, rows, 1, cost, work, user);
+}
+
+void attend_cpu_numbers(const attend_compute *c, size_t n, size_t cost, attend_cpu_range_fn work, const void *user)
+{
+    run_ranges(c, n, CPU_NUMBERS, cost, work, user);
+}
+
+void attend_cpu_columns(const attend_compute *c, size_t columns, size_t cost, attend_cpu_range_fn work,
+                        const void *user)
+{
+    run_ranges(c, columns, CPU_COLUMNS, cost, work, user);
 }

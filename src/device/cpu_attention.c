@@ -17,6 +17,7 @@
 
 #include "kernel/gemm.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -123,13 +124,14 @@ typedef struct job {
     const device_attention *a;
     workspace *workspaces; /* one for each worker */
     int groups, workers;
+    atomic_int next;    /* group */
     real **dparameters; /* (groups, DEVICE_SCORE_PARAMETERS) */
 } job;
 
 static void forward_worker(void *user, int worker)
 {
     job *j = user;
-    for (int i = worker; i < j->groups; i += j->workers) {
+    for (int i; (i = atomic_fetch_add(&j->next, 1)) < j->groups;) {
         group g = group_new(j->a, &j->workspaces[worker], i);
         attend_fused_forward(&g);
     }
@@ -138,7 +140,7 @@ static void forward_worker(void *user, int worker)
 static void backward_worker(void *user, int worker)
 {
     job *j = user;
-    for (int i = worker; i < j->groups; i += j->workers) {
+    for (int i; (i = atomic_fetch_add(&j->next, 1)) < j->groups;) {
         group g = group_new(j->a, &j->workspaces[worker], i);
         g.dparameters = j->dparameters + (size_t)i * DEVICE_SCORE_PARAMETERS;
         attend_fused_backward(&g);
@@ -167,20 +169,12 @@ static bool job_new(const attend_compute *c, job *j, const device_attention *a, 
     return j->workspaces != NULL;
 }
 
-static void job_run(const attend_compute *c, job *j, void (*worker)(void *user, int worker))
-{
-    if (j->workers > 1)
-        attend_pool_run(c->pool, j->workers, worker, j);
-    else
-        worker(j, 0);
-}
-
 bool attend_cpu_attention(const attend_compute *c, const device_attention *a)
 {
     job j;
     const arena_mark mark = attend_arena_mark(c->scratch);
     const bool ok = job_new(c, &j, a, false);
-    if (ok) job_run(c, &j, forward_worker);
+    if (ok) attend_pool_run(c->pool, j.workers, forward_worker, &j);
     attend_arena_rewind(c->scratch, mark);
     return ok;
 }
@@ -226,7 +220,7 @@ bool attend_cpu_attention_backward(const attend_compute *c, const device_attenti
     const arena_mark mark = attend_arena_mark(c->scratch);
     const bool ok = job_new(&compute, &j, a, true) && parameter_gradients(&compute, &j);
     if (ok) {
-        job_run(&compute, &j, backward_worker);
+        attend_pool_run(compute.pool, j.workers, backward_worker, &j);
         add_parameter_gradients(&j);
     }
     attend_arena_rewind(c->scratch, mark);

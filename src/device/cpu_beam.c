@@ -54,8 +54,7 @@ bool attend_cpu_beam_attention(const attend_compute *c, const device_beam *b)
     s.keys = attend_arena_alloc(c->scratch, pieces * max_length * sizeof *s.keys);
     s.weights = attend_arena_alloc(c->scratch, pieces * max_length * sizeof *s.weights);
     const bool ok = s.keys && s.weights;
-    if (ok && pieces == 1) run_piece(&s, 0);
-    if (ok && pieces > 1) attend_pool_run(c->pool, (int)pieces, run_piece, &s);
+    if (ok) attend_pool_run(c->pool, (int)pieces, run_piece, &s);
     attend_arena_rewind(c->scratch, mark);
     return ok;
 }

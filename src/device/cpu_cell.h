@@ -4,6 +4,9 @@
 
 #include "device/cpu.h"
 
+/* The cost of a gate for attend_cpu_rows: an activation function, and reading and writing. */
+enum { CELL_COST = 8 };
+
 /* One cell: a step of n sequences forward and backward (device_cell in arguments.h). */
 typedef struct cpu_cell {
     size_t gates, width; /* blocks of H: of U, and of a row of device_cell.gates */

@@ -6,30 +6,41 @@
 #include "device/cpu_cell.h"
 #include <string.h>
 
-static bool gru_forward(const attend_compute *c, const device_cell *r, size_t n)
+static void forward_rows(const void *user, size_t first, size_t count)
 {
-    size_t h = r->hidden;
-    if (!attend_cpu_cell_recurrent(c, r, n, 3)) return false;
-    for (size_t i = 0; i < n; i++) {
-        size_t row = cell_row(r, i);
+    const device_cell *r = user;
+    const size_t h = r->hidden;
+    for (size_t i = first; i < first + count; i++) {
         real *gates = cell_gates(r, i, 4), *state = r->h + i * h;
         attend_kernel()->gru(h, r->activation, gates, r->recurrent + i * 3 * h, state, state, gates);
-        memcpy(r->y + row * h, state, h * sizeof(real));
+        memcpy(r->y + cell_row(r, i) * h, state, h * sizeof(real));
     }
+}
+
+static bool gru_forward(const attend_compute *c, const device_cell *r, size_t n)
+{
+    if (!attend_cpu_cell_recurrent(c, r, n, 3)) return false;
+    attend_cpu_rows(c, n, CELL_COST * 3 * r->hidden, forward_rows, r);
     return true;
 }
 
-static bool gru_backward(const attend_compute *c, const device_cell *r, size_t n)
+static void backward_rows(const void *user, size_t first, size_t count)
 {
-    size_t h = r->hidden;
-    for (size_t i = 0; i < n; i++) {
+    const device_cell *r = user;
+    const size_t h = r->hidden;
+    for (size_t i = first; i < first + count; i++) {
         real *gates = cell_gates(r, i, 4), *past = r->recurrent + i * 3 * h;
-        real *dh = r->dh + i * h, *dh_after = r->scratch;
+        real *dh = r->dh + i * h, *dh_after = r->scratch + i * h;
         memcpy(dh_after, dh, h * sizeof(real));
         memset(dh, 0, h * sizeof(real));
         attend_kernel()->gru_backward(h, r->activation, dh_after, cell_h_before(r, i), gates, gates, past, dh);
         memcpy(gates + 3 * h, past + 2 * h, h * sizeof(real));
     }
+}
+
+static bool gru_backward(const attend_compute *c, const device_cell *r, size_t n)
+{
+    attend_cpu_rows(c, n, CELL_COST * 3 * r->hidden, backward_rows, r);
     return attend_cpu_cell_recurrent_backward(c, r, n, 3, PACKED_ADD);
 }
 

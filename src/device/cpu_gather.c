@@ -15,9 +15,22 @@ static void table_row(const device_table *t, size_t i, size_t width, real *row)
         memcpy(row, t->value + i * width, width * sizeof *row);
 }
 
+typedef struct gather_work {
+    const int *ids;
+    const device_table *table;
+    size_t width;
+    real *y;
+} gather_work;
+
+static void gather_rows(const void *user, size_t first, size_t count)
+{
+    const gather_work *w = user;
+    for (size_t i = first; i < first + count; i++)
+        table_row(w->table, (size_t)w->ids[i], w->width, w->y + i * w->width);
+}
+
 void attend_cpu_gather(const attend_compute *c, size_t n, const int *ids, const device_table *table, size_t width,
                        real *y)
 {
-    (void)c;
-    for (size_t i = 0; i < n; i++) table_row(table, (size_t)ids[i], width, y + i * width);
+    attend_cpu_rows(c, n, width, gather_rows, &(gather_work){ .ids = ids, .table = table, .width = width, .y = y });
 }

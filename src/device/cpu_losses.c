@@ -22,15 +22,37 @@ static double row_forward(size_t width, real *x, int target, double smoothing, r
     return log_sum - (1 - smoothing) * at_target - smoothing * mean;
 }
 
+/* The losses of some rows, to be added in order. */
+enum { LOSS_ROWS = 256 };
+typedef struct loss_rows {
+    const device_loss *l;
+    size_t first;
+    double *losses; /* (LOSS_ROWS) */
+} loss_rows;
+
+static void rows_forward(const void *user, size_t first, size_t count)
+{
+    const loss_rows *r = user;
+    const device_loss *l = r->l;
+    for (size_t i = first; i < first + count; i++) {
+        const size_t row = r->first + i;
+        r->losses[i] = 0;
+        if (l->nll) l->nll[row] = 0;
+        if (l->targets[row] >= 0)
+            r->losses[i] = row_forward(l->width, l->logits + row * l->width, l->targets[row], l->smoothing,
+                                       &l->inverse_sums[row], l->nll ? &l->nll[row] : NULL);
+    }
+}
+
 void attend_cpu_cross_entropy(const attend_compute *c, const device_loss *l)
 {
-    (void)c;
-    double total = 0;
-    for (size_t i = 0; i < l->rows; i++) {
-        if (l->nll) l->nll[i] = 0;
-        if (l->targets[i] >= 0)
-            total += row_forward(l->width, l->logits + i * l->width, l->targets[i], l->smoothing, &l->inverse_sums[i],
-                                 l->nll ? &l->nll[i] : NULL);
+    enum { COST = 4 };
+    double total = 0, losses[LOSS_ROWS];
+    for (size_t first = 0; first < l->rows; first += LOSS_ROWS) {
+        const size_t rows = l->rows - first < LOSS_ROWS ? l->rows - first : LOSS_ROWS;
+        attend_cpu_rows(c, rows, COST * l->width, rows_forward,
+                        &(loss_rows){ .l = l, .first = first, .losses = losses });
+        for (size_t i = 0; i < rows; i++) total += losses[i];
     }
     *l->loss = (real)(l->scale * total);
 }

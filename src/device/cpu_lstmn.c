@@ -9,21 +9,39 @@
 #include "kernel/additive_pairs.h"
 #include <string.h>
 
+enum { TANH_COST = 8 }; /* for attend_cpu_rows */
+
 /* Scratch memory for one row. */
 typedef struct row_scratch {
     real *prepared_query; /* a prepared row */
     real *dquery;         /* (A) */
     real *de;             /* (max_count) */
     real *pair;           /* (A), padded */
+    real *dv;             /* (A), padded: this row's part of dv; only backward */
 } row_scratch;
 
 static bool scratch_new(const attend_compute *c, const device_lstmn *l, row_scratch *s)
 {
+    const size_t padded = attend_additive_padded(l->attention_width);
     s->prepared_query = attend_arena_alloc(c->scratch, attend_additive_row_size(l->attention_width) * sizeof(real));
     s->dquery = attend_arena_alloc(c->scratch, l->attention_width * sizeof(real));
     s->de = attend_arena_alloc(c->scratch, l->max_count * sizeof(real));
-    s->pair = attend_arena_alloc(c->scratch, attend_additive_padded(l->attention_width) * sizeof(real));
-    return s->prepared_query && s->dquery && s->de && s->pair;
+    s->pair = attend_arena_alloc(c->scratch, padded * sizeof(real));
+    s->dv = attend_arena_alloc(c->scratch, padded * sizeof(real));
+    return s->prepared_query && s->dquery && s->de && s->pair && s->dv;
+}
+
+typedef struct keys_work {
+    size_t width;
+    device_input x;
+    device_output prepared;
+} keys_work;
+
+static void prepare_keys(const void *user, size_t first, size_t count)
+{
+    const keys_work *w = user;
+    for (size_t i = first; i < first + count; i++)
+        attend_additive_prepare(1, w->width, cpu_input(&w->x, i), w->width, cpu_output(&w->prepared, i));
 }
 
 size_t attend_cpu_additive_width(size_t width)
@@ -38,8 +56,8 @@ size_t attend_cpu_additive_row(size_t width)
 
 void attend_cpu_additive_keys(const attend_compute *c, size_t n, size_t width, device_input x, device_output prepared)
 {
-    (void)c;
-    for (size_t i = 0; i < n; i++) attend_additive_prepare(1, width, cpu_input(&x, i), width, cpu_output(&prepared, i));
+    attend_cpu_rows(c, n, TANH_COST * width, prepare_keys,
+                    &(keys_work){ .width = width, .x = x, .prepared = prepared });
 }
 
 /* The row's query and `count` keys. */
@@ -146,7 +164,7 @@ static void scores_gradient(const device_lstmn *l, const row_scratch *s, size_t 
     additive_gradients to = {
         .score = s->de, .score_stride = 1, .query = s->dquery, .query_stride = l->attention_width
     };
-    to.u = l->dv;
+    to.u = s->dv;
     for (int j = 0; j < view->past_count; j++, to.score++) {
         const additive_pairs pair = past_pair(l, s, row, view->past[j]);
         attend_additive_scores_backward(&pair, &to);
@@ -177,37 +195,86 @@ static void row_backward(const device_lstmn *l, const row_scratch *scratch, size
     memcpy(query, scratch->dquery, l->attention_width * sizeof *query);
 }
 
-/* ---- the functions of the device ---- */
+/* ---- rows on threads: those of a step belong to different sequences ---- */
+
+typedef struct step_rows {
+    const device_lstmn *l;
+    const int *rows;
+    const device_lstmn_view *views;
+    row_scratch *scratch; /* (n) */
+    const real *dkt;
+    device_input dmt;
+} step_rows;
+
+static void forward_rows(const void *user, size_t first, size_t count)
+{
+    const step_rows *w = user;
+    for (size_t i = first; i < first + count; i++) row_forward(w->l, &w->scratch[i], (size_t)w->rows[i], w->views[i]);
+}
+
+static void backward_rows(const void *user, size_t first, size_t count)
+{
+    const step_rows *w = user;
+    for (size_t i = first; i < first + count; i++) {
+        memset(w->scratch[i].dv, 0, attend_additive_padded(w->l->attention_width) * sizeof(real));
+        row_backward(w->l, &w->scratch[i], (size_t)w->rows[i], w->views[i], w->dkt + i * w->l->width,
+                     cpu_input(&w->dmt, i));
+    }
+}
+
+static row_scratch *rows_scratch(const attend_compute *c, const device_lstmn *l, size_t n)
+{
+    row_scratch *scratch = attend_arena_alloc(c->scratch, n * sizeof *scratch);
+    bool ok = scratch != NULL;
+    for (size_t i = 0; ok && i < n; i++) ok = scratch_new(c, l, &scratch[i]);
+    return ok ? scratch : NULL;
+}
+
+/* The mean cost of a row. */
+static size_t row_cost(const device_lstmn *l, size_t n, const device_lstmn_view *views)
+{
+    size_t pairs = 0;
+    for (size_t i = 0; i < n; i++) pairs += (size_t)views[i].past_count + (size_t)views[i].count;
+    return n ? pairs * (TANH_COST * l->attention_width + l->width + l->hidden) / n : 0;
+}
 
 bool attend_cpu_lstmn_attention(const attend_compute *c, const device_lstmn *l, size_t n, const int *rows,
                                 const device_lstmn_view *views)
 {
-    row_scratch s;
     const arena_mark mark = attend_arena_mark(c->scratch);
-    const bool ok = scratch_new(c, l, &s);
-    for (size_t i = 0; ok && i < n; i++) row_forward(l, &s, (size_t)rows[i], views[i]);
+    const step_rows w = { .l = l, .rows = rows, .views = views, .scratch = rows_scratch(c, l, n) };
+    if (w.scratch) attend_cpu_rows(c, n, row_cost(l, n, views), forward_rows, &w);
     attend_arena_rewind(c->scratch, mark);
-    return ok;
+    return w.scratch != NULL;
 }
 
 bool attend_cpu_lstmn_attention_backward(const attend_compute *c, const device_lstmn *l, size_t n, const int *rows,
                                          const device_lstmn_view *views, const real *dkt, device_input dmt)
 {
-    row_scratch s;
     const arena_mark mark = attend_arena_mark(c->scratch);
-    const bool ok = scratch_new(c, l, &s);
-    for (size_t i = 0; ok && i < n; i++)
-        row_backward(l, &s, (size_t)rows[i], views[i], dkt + i * l->width, cpu_input(&dmt, i));
+    const step_rows w = {
+        .l = l, .rows = rows, .views = views, .scratch = rows_scratch(c, l, n), .dkt = dkt, .dmt = dmt
+    };
+    if (w.scratch) {
+        attend_cpu_rows(c, n, 2 * row_cost(l, n, views), backward_rows, &w);
+        for (size_t i = 0; i < n; i++)
+            attend_kernel()->add(attend_additive_padded(l->attention_width), w.scratch[i].dv, l->dv);
+    }
     attend_arena_rewind(c->scratch, mark);
-    return ok;
+    return w.scratch != NULL;
 }
 
-void attend_cpu_lstmn_gates(const attend_compute *c, const device_lstmn_gates *g, size_t n, const int *rows)
+typedef struct gate_rows {
+    const device_lstmn_gates *g;
+    const int *rows;
+} gate_rows;
+
+static void gates_forward(const void *user, size_t first, size_t count)
 {
-    (void)c;
+    const device_lstmn_gates *g = ((const gate_rows *)user)->g;
     const size_t h = g->hidden, wide = g->blocks * h;
-    for (size_t i = 0; i < n; i++) {
-        const size_t row = (size_t)rows[i];
+    for (size_t i = first; i < first + count; i++) {
+        const size_t row = (size_t)((const gate_rows *)user)->rows[i];
         real *gates = g->gates + row * wide, *y = g->h + row * h, *memory = g->memory + row * h;
         const real *recurrent = g->recurrent + i * wide, *ct = g->ct + row * h;
         if (g->at)
@@ -217,12 +284,17 @@ void attend_cpu_lstmn_gates(const attend_compute *c, const device_lstmn_gates *g
     }
 }
 
-void attend_cpu_lstmn_gates_backward(const attend_compute *c, const device_lstmn_gates *g, size_t n, const int *rows)
+void attend_cpu_lstmn_gates(const attend_compute *c, const device_lstmn_gates *g, size_t n, const int *rows)
 {
-    (void)c;
+    attend_cpu_rows(c, n, TANH_COST * g->blocks * g->hidden, gates_forward, &(gate_rows){ .g = g, .rows = rows });
+}
+
+static void gates_backward(const void *user, size_t first, size_t count)
+{
+    const device_lstmn_gates *g = ((const gate_rows *)user)->g;
     const size_t h = g->hidden, wide = g->blocks * h;
-    for (size_t i = 0; i < n; i++) {
-        const size_t row = (size_t)rows[i];
+    for (size_t i = first; i < first + count; i++) {
+        const size_t row = (size_t)((const gate_rows *)user)->rows[i];
         real *gates = g->gates + row * wide, *dc = g->dc + row * h;
         const real *dh = g->dh + row * h, *ct = g->ct + row * h, *memory = g->memory + row * h;
         if (g->at)
@@ -231,4 +303,9 @@ void attend_cpu_lstmn_gates_backward(const attend_compute *c, const device_lstmn
             attend_kernel()->lstm_backward(h, ATTEND_TANH, dh, ct, memory, gates, gates, dc);
         memcpy(g->recurrent + i * wide, gates, wide * sizeof(real));
     }
+}
+
+void attend_cpu_lstmn_gates_backward(const attend_compute *c, const device_lstmn_gates *g, size_t n, const int *rows)
+{
+    attend_cpu_rows(c, n, TANH_COST * g->blocks * g->hidden, gates_backward, &(gate_rows){ .g = g, .rows = rows });
 }

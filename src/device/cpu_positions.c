@@ -30,18 +30,38 @@ void attend_cpu_rotary_angles(const attend_compute *c, size_t positions, size_t 
     }
 }
 
-void attend_cpu_rotary(const attend_compute *c, const device_rotary *r, const real *x, real *y, bool backward)
+typedef struct rotary_work {
+    const device_rotary *r;
+    const real *x;
+    real *y;
+    bool backward;
+} rotary_work;
+
+static void rotate_sequences(const void *user, size_t first, size_t count)
 {
-    (void)c;
+    const rotary_work *w = user;
+    const device_rotary *r = w->r;
     const attend_kernel_table *k = attend_kernel();
     const attend_ragged *s = r->sequences;
-    for (int b = 0; b < s->count; b++)
+    for (size_t b = first; b < first + count; b++)
         for (size_t t = 0; t < (size_t)s->lengths[b]; t++) {
             const size_t at = ((size_t)s->offsets[b] + t) * r->width, angle = t * r->head;
             for (size_t h = 0; h < r->width; h += r->head)
-                (backward ? k->rotate_pairs_backward : k->rotate_pairs)(r->head, x + at + h, r->cosines + angle,
-                                                                        r->sines + angle, y + at + h);
+                (w->backward ? k->rotate_pairs_backward : k->rotate_pairs)(r->head, w->x + at + h, r->cosines + angle,
+                                                                           r->sines + angle, w->y + at + h);
         }
+}
+
+/* The mean work of a sequence. */
+static size_t sequence_cost(const attend_ragged *s, size_t width)
+{
+    return s->count > 0 ? (size_t)s->rows * width / (size_t)s->count : 0;
+}
+
+void attend_cpu_rotary(const attend_compute *c, const device_rotary *r, const real *x, real *y, bool backward)
+{
+    attend_cpu_rows(c, (size_t)r->sequences->count, 2 * sequence_cost(r->sequences, r->width), rotate_sequences,
+                    &(rotary_work){ .r = r, .x = x, .y = y, .backward = backward });
 }
 
 /* ---- added encodings ---- */
@@ -58,22 +78,44 @@ void attend_cpu_sinusoids(const attend_compute *c, size_t positions, size_t widt
     }
 }
 
+typedef struct positions_work {
+    const attend_ragged *s;
+    size_t width;
+    real scale;
+    const real *rows, *x;
+    real *y;
+} positions_work;
+
+static void add_to_sequences(const void *user, size_t first, size_t count)
+{
+    const positions_work *w = user;
+    for (size_t b = first; b < first + count; b++) {
+        const size_t at = (size_t)w->s->offsets[b] * w->width, n = (size_t)w->s->lengths[b] * w->width;
+        if (n) memcpy(w->y + at, w->rows, n * sizeof(real));
+        attend_kernel()->axpy(n, w->scale, w->x + at, w->y + at);
+    }
+}
+
 void attend_cpu_add_positions(const attend_compute *c, const attend_ragged *s, size_t width, real scale,
                               const real *rows, const real *x, real *y)
 {
-    (void)c;
-    for (int b = 0; b < s->count; b++) {
-        const size_t at = (size_t)s->offsets[b] * width, n = (size_t)s->lengths[b] * width;
-        if (n) memcpy(y + at, rows, n * sizeof(real));
-        attend_kernel()->axpy(n, scale, x + at, y + at);
-    }
+    attend_cpu_rows(c, (size_t)s->count, 2 * sequence_cost(s, width), add_to_sequences,
+                    &(positions_work){ .s = s, .width = width, .scale = scale, .rows = rows, .x = x, .y = y });
+}
+
+/* Columns: all sequences add to the same rows, in order. */
+static void add_columns(const void *user, size_t first, size_t count)
+{
+    const positions_work *w = user;
+    for (int b = 0; b < w->s->count; b++)
+        for (size_t t = 0; t < (size_t)w->s->lengths[b]; t++)
+            attend_kernel()->add(count, w->x + ((size_t)w->s->offsets[b] + t) * w->width + first,
+                                 w->y + t * w->width + first);
 }
 
 void attend_cpu_add_positions_backward(const attend_compute *c, const attend_ragged *s, size_t width, const real *dy,
                                        real *drows)
 {
-    (void)c;
-    for (int b = 0; b < s->count; b++)
-        for (size_t t = 0; t < (size_t)s->lengths[b]; t++)
-            attend_kernel()->add(width, dy + ((size_t)s->offsets[b] + t) * width, drows + t * width);
+    attend_cpu_columns(c, width, (size_t)s->rows, add_columns,
+                       &(positions_work){ .s = s, .width = width, .x = dy, .y = drows });
 }

@@ -104,5 +104,6 @@ void attend_additive_tile_backward(const attend_tile *t, const attend_tile_gradi
     const size_t n = (size_t)t->query_width;
     work w = work_new(t);
     all_keys(&w, t, g);
-    if (g->parameters[ATTEND_ADDITIVE_U]) attend_kernel()->axpy(n, (real)t->scale, w.du, g->parameters[ATTEND_ADDITIVE_U] + (size_t)t->head * n);
+    if (g->parameters[ATTEND_ADDITIVE_U])
+        attend_kernel()->axpy(n, (real)t->scale, w.du, g->parameters[ATTEND_ADDITIVE_U] + (size_t)t->head * n);
 }

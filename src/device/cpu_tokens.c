@@ -77,6 +77,19 @@ static double row_lse(size_t width, real *row, part *parts)
     return lse_of(parts, n);
 }
 
+/* The same, and the row is kept. */
+static double kept_row_lse(size_t width, const real *row, part *parts)
+{
+    real chunk[CHUNK];
+    int n = 0;
+    for (size_t first = 0; first < width; first += CHUNK) {
+        const size_t count = width - first < CHUNK ? width - first : CHUNK;
+        memcpy(chunk, row + first, count * sizeof *chunk);
+        parts[n++] = part_of(count, chunk);
+    }
+    return lse_of(parts, n);
+}
+
 static int end_of_source(const int *source_of, int i, int n)
 {
     int end = i;
@@ -84,30 +97,44 @@ static int end_of_source(const int *source_of, int i, int n)
     return end;
 }
 
+/* Rows of logits, to become log p. */
+typedef struct logit_rows {
+    const device_tokens *o;
+    real *tail;  /* (rows, tail_count) logits, or NULL */
+    part *parts; /* (rows, chunk_count) */
+    size_t chunk_count;
+} logit_rows;
+
+static void normalize_rows(const void *user, size_t first, size_t count)
+{
+    const logit_rows *s = user;
+    const device_tokens *o = s->o;
+    for (size_t i = first; i < first + count; i++) { /* in the same order as with top-k, so that the result is equal */
+        const device_shortlist *l = o->shortlists ? &o->shortlists[o->source_of[i]] : NULL;
+        const size_t width = l ? (size_t)l->count : o->width;
+        real *row = o->log_p + i * o->width;
+        double lse = kept_row_lse(width, row, s->parts + i * s->chunk_count);
+        if (l) lse = add_tail(o, l, lse, s->tail + i * o->tail_count);
+        attend_kernel()->scale_shift(width, (real)-lse, 1, row, row);
+    }
+}
+
 static bool all_tokens(const attend_compute *c, const device_tokens *o, const activations *a)
 {
+    enum { COST = 4 };
     const int n = (int)a->m, *source_of = o->source_of;
-    real *logits = o->log_p, *scratch = attend_arena_alloc(c->scratch, o->width * sizeof *scratch);
-    part *parts = attend_arena_alloc(c->scratch, (o->width / CHUNK + 1) * sizeof *parts);
-    if (!scratch || !parts) return false;
-    if (!o->shortlists) attend_cpu_multiply(c, PACKED_BIAS, o->b, a, &o->w, logits, o->width);
+    logit_rows s = { .o = o, .chunk_count = o->width / CHUNK + 1 };
+    s.parts = attend_arena_alloc(c->scratch, a->m * s.chunk_count * sizeof *s.parts);
+    if (!s.parts) return false;
+    if (!o->shortlists) attend_cpu_multiply(c, PACKED_BIAS, o->b, a, &o->w, o->log_p, o->width);
     for (int i = 0, end; o->shortlists && i < n; i = end) {
         const device_shortlist *l = &o->shortlists[source_of[i]];
         end = end_of_source(source_of, i, n);
         const activations source_rows = attend_activation_rows(a, (size_t)i, (size_t)(end - i), o->w.k);
-        attend_gemm_matrix(PACKED_BIAS, l->b, &source_rows, &l->w, 0, l->w.n, logits + (size_t)i * o->width, o->width);
+        attend_cpu_multiply(c, PACKED_BIAS, l->b, &source_rows, &l->w, o->log_p + (size_t)i * o->width, o->width);
     }
-    real *tail = o->shortlists ? tail_logits(c, o, a) : NULL;
-    if (o->shortlists && !tail) return false;
-    for (int i = 0; i < n; i++) { /* in the same order as with top-k, so that the result is bit-identical */
-        const device_shortlist *l = o->shortlists ? &o->shortlists[source_of[i]] : NULL;
-        const size_t width = l ? (size_t)l->count : o->width;
-        real *row = logits + (size_t)i * o->width;
-        memcpy(scratch, row, width * sizeof *row);
-        double lse = row_lse(width, scratch, parts);
-        if (l) lse = add_tail(o, l, lse, tail + (size_t)i * o->tail_count);
-        attend_kernel()->scale_shift(width, (real)-lse, 1, row, row);
-    }
+    if (o->shortlists && !(s.tail = tail_logits(c, o, a))) return false;
+    attend_cpu_rows(c, a->m, COST * o->width, normalize_rows, &s);
     return true;
 }
 
@@ -199,10 +226,7 @@ static bool top_k_of_all(const attend_compute *c, const device_tokens *o, const 
     s.parts = attend_arena_alloc(c->scratch, rows * (size_t)s.chunk_count * sizeof *s.parts);
     s.buffers = attend_arena_alloc(c->scratch, (size_t)s.ranges * rows * CHUNK * sizeof *s.buffers);
     if (!s.selections || !s.parts || !s.buffers) return false;
-    if (s.ranges > 1)
-        attend_pool_run(c->pool, s.ranges, run_range, &s);
-    else
-        run_range(&s, 0);
+    attend_pool_run(c->pool, s.ranges, run_range, &s);
     for (size_t i = 0; i < rows; i++) {
         attend_top_k *all = &s.selections[i];
         for (int range = 1; range < s.ranges; range++) {
@@ -232,7 +256,7 @@ static bool top_k_of_shortlists(const attend_compute *c, const device_tokens *o,
         const device_shortlist *l = &o->shortlists[source_of[i]];
         end = end_of_source(source_of, i, n);
         const activations source_rows = attend_activation_rows(a, (size_t)i, (size_t)(end - i), o->w.k);
-        attend_gemm_matrix(PACKED_BIAS, l->b, &source_rows, &l->w, 0, l->w.n, buffer, o->width);
+        attend_cpu_multiply(c, PACKED_BIAS, l->b, &source_rows, &l->w, buffer, o->width);
         for (int row = i; row < end; row++) {
             real *x = buffer + (size_t)(row - i) * o->width;
             const size_t width = (size_t)l->count;

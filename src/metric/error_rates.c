@@ -136,6 +136,13 @@ static int add_exact(const attend_metric_options *o, attend_metric_lines *lines,
     return ATTEND_OK;
 }
 
+static int add_line_error(const attend_metric_options *o, attend_metric_lines *lines, double *n)
+{
+    const int status = add_exact(o, lines, n);
+    n[0] = n[1] - n[0];
+    return status;
+}
+
 static double error_rate(const double *n)
 {
     return attend_metric_error_rate(n[0], n[1]);
@@ -169,3 +176,10 @@ const attend_metric_functions attend_metric_token_accuracy = { .name = "token-ac
                                                                .add = add_token_accuracy,
                                                                .score = share,
                                                                .signature = { "" } };
+
+const attend_metric_functions attend_metric_line_error = { .name = "line-error",
+                                                           .title = "line-error",
+                                                           .numbers = 2,
+                                                           .add = add_line_error,
+                                                           .score = share,
+                                                           .signature = { "" } };

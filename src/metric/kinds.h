@@ -36,6 +36,7 @@ extern const attend_metric_functions attend_metric_wer;
 extern const attend_metric_functions attend_metric_cer;
 extern const attend_metric_functions attend_metric_exact;
 extern const attend_metric_functions attend_metric_token_accuracy;
+extern const attend_metric_functions attend_metric_line_error;
 
 /* bleu_tokens.c: tokenizes a line for BLEU; `t` is changed, and may be emptied. ATTEND_NO_MEMORY. */
 int attend_bleu_words_read(attend_metric_words *w, attend_ngrams *names, attend_metric_text *t,

@@ -8,10 +8,15 @@
 #include <string.h>
 
 static const attend_metric_functions *const kinds[] = {
-    [ATTEND_BLEU] = &attend_metric_bleu,     [ATTEND_CHRF] = &attend_metric_chrf,
-    [ATTEND_CHRFPP] = &attend_metric_chrfpp, [ATTEND_TER] = &attend_metric_ter,
-    [ATTEND_WER] = &attend_metric_wer,       [ATTEND_CER] = &attend_metric_cer,
-    [ATTEND_EXACT] = &attend_metric_exact,   [ATTEND_TOKEN_ACCURACY] = &attend_metric_token_accuracy,
+    [ATTEND_BLEU] = &attend_metric_bleu,
+    [ATTEND_CHRF] = &attend_metric_chrf,
+    [ATTEND_CHRFPP] = &attend_metric_chrfpp,
+    [ATTEND_TER] = &attend_metric_ter,
+    [ATTEND_WER] = &attend_metric_wer,
+    [ATTEND_CER] = &attend_metric_cer,
+    [ATTEND_EXACT] = &attend_metric_exact,
+    [ATTEND_TOKEN_ACCURACY] = &attend_metric_token_accuracy,
+    [ATTEND_LINE_ERROR] = &attend_metric_line_error,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, TOKENS = ATTEND_BLEU_CHAR + 1 };
 

@@ -3,8 +3,8 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "core/utf8.h"
+#include "text/lowercase.h"
 #include <string.h>
-#include <utf8proc.h>
 
 /* ---- characters ---- */
 
@@ -47,77 +47,7 @@ void attend_metric_remove_spaces(attend_metric_text *t)
     t->n = n;
 }
 
-/* ---- lower case: the full mapping of Unicode, with two special characters ---- */
-
-enum { CAPITAL_SIGMA = 0x3a3, SMALL_SIGMA = 0x3c3, FINAL_SIGMA = 0x3c2, DOTTED_I = 0x130, DOT_ABOVE = 0x307 };
-
-static bool between(uint32_t c, uint32_t low, uint32_t high)
-{
-    return c >= low && c <= high;
-}
-
-/* The Unicode property Case_Ignorable: marks, modifiers, and punctuation inside words. */
-static bool case_ignorable(uint32_t c)
-{
-    switch (utf8proc_category((utf8proc_int32_t)c)) {
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_SK:
-        return true;
-    default:
-        break;
-    }
-    static const uint32_t inside[] = { '\'',   '.',    ':',    0xb7,   0x387,  0x55f,  0x5f4,  0x2018, 0x2019,
-                                       0x2024, 0x2027, 0xfe13, 0xfe52, 0xfe55, 0xff07, 0xff0e, 0xff1a };
-    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
-        if (c == inside[i]) return true;
-    return false;
-}
-
-/* The Unicode property Cased, for characters that are not ignorable: letters with case, and signs made of them. */
-static bool cased(uint32_t c)
-{
-    switch (utf8proc_category((utf8proc_int32_t)c)) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-        return true;
-    default:
-        return c == 0xaa || c == 0xba || between(c, 0x2160, 0x217f) || between(c, 0x24b6, 0x24e9) ||
-               between(c, 0x1f130, 0x1f149) || between(c, 0x1f150, 0x1f169) || between(c, 0x1f170, 0x1f189);
-    }
-}
-
-/* True if the sigma at `at` ends a word: it follows a cased letter and no cased letter follows. Each run of ignorable
- * characters is scanned at most twice, so the cost is linear in the length of the line. */
-static bool is_final(const uint32_t *c, size_t n, size_t at)
-{
-    size_t i = at;
-    while (i > 0 && case_ignorable(c[i - 1])) i--;
-    if (i == 0 || !cased(c[i - 1])) return false;
-    i = at + 1;
-    while (i < n && case_ignorable(c[i])) i++;
-    return i == n || !cased(c[i]);
-}
-
-/* Writes `c` (n) in lower case to `lower`, which has room for 2 n; returns the new size. */
-static size_t make_lower(const uint32_t *c, size_t n, uint32_t *lower)
-{
-    size_t m = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (c[i] == CAPITAL_SIGMA) {
-            lower[m++] = is_final(c, n, i) ? FINAL_SIGMA : SMALL_SIGMA;
-        } else if (c[i] == DOTTED_I) {
-            lower[m++] = 'i';
-            lower[m++] = DOT_ABOVE;
-        } else {
-            lower[m++] = (uint32_t)utf8proc_tolower((utf8proc_int32_t)c[i]);
-        }
-    }
-    return m;
-}
+/* ---- reading ---- */
 
 int attend_metric_text_read(attend_metric_text *t, const char *line, bool lowercase)
 {
@@ -136,7 +66,7 @@ int attend_metric_text_read(attend_metric_text *t, const char *line, bool lowerc
     for (size_t at = 0, length; at < bytes; at += length) c[n++] = decode(line + at, &length);
     *t = (attend_metric_text){ c, n };
     if (lowercase) {
-        *t = (attend_metric_text){ lower, make_lower(c, n, lower) };
+        *t = (attend_metric_text){ lower, attend_lowercase_points(c, n, lower) };
         attend_memory_free(c);
     }
     return ATTEND_OK;
@@ -157,6 +87,11 @@ static bool next_word(const attend_metric_text *t, size_t *begin, size_t *end)
     *end = *begin;
     while (*end < t->n && !attend_metric_is_space(t->c[*end])) ++*end;
     return *end > *begin;
+}
+
+static bool between(uint32_t c, uint32_t low, uint32_t high)
+{
+    return c >= low && c <= high;
 }
 
 static bool is_punctuation(uint32_t c)

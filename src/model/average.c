@@ -186,6 +186,7 @@ int attend_models_average(attend_model **out, const char *const *paths, int coun
     if (status == ATTEND_OK) status = attend_model_new(&mean, &v.first->config, 0);
     if (status == ATTEND_OK) status = attach_common(&v, mean);
     if (status == ATTEND_OK) status = average(&v, mean);
+    if (status == ATTEND_OK) mean->name = v.first->name, v.first->name = NULL; /* the texts are those of the first */
     for (int i = 0; v.files && i < count; i++) attend_tensor_file_close(v.files[i]);
     attend_memory_free(v.files);
     attend_memory_free(v.is_common);

@@ -1,7 +1,12 @@
 /* packed_weights.c: the packed copies of parameters, recreated when the value or the layout of the device changes. */
 #include "op/packed_weights.h"
 
-static bool repack(attend_param *p, param_cache *copy, bool transpose)
+static bool is_fresh(const attend_param *p, const param_cache *copy)
+{
+    return copy->key == attend_device_at(p->memory)->packed_layout() && copy->version == atomic_load(&p->version);
+}
+
+static bool repack(attend_param *p, param_cache *copy, bool transpose, attend_pool *pool)
 {
     /* The parameter is (out, in). With transpose, op(B) is W' (in, out), for y = x W'; otherwise it is W. */
     size_t rows = (size_t)p->shape[0], columns = (size_t)p->shape[1];
@@ -13,7 +18,7 @@ static bool repack(attend_param *p, param_cache *copy, bool transpose)
         *copy = (param_cache){ .data = p->memory->take(size), .size = size };
         if (!copy->data) return false;
     }
-    const attend_compute compute = { 0 };
+    const attend_compute compute = { .pool = pool };
     d->pack(&compute, p->precision, transpose, k, n, p->precision == ATTEND_FP32 ? p->value : p->quantized, copy->data);
     copy->key = d->packed_layout();
     copy->version = atomic_load(&p->version);
@@ -24,10 +29,21 @@ const void *attend_param_packed(attend_param *p, bool transpose)
 {
     param_cache *copy = &p->cache[transpose];
     pthread_mutex_lock(&p->lock);
-    bool fresh = copy->key == attend_device_at(p->memory)->packed_layout() && copy->version == atomic_load(&p->version);
-    if (!fresh) fresh = repack(p, copy, transpose);
+    const bool fresh = is_fresh(p, copy) || repack(p, copy, transpose, NULL);
     pthread_mutex_unlock(&p->lock);
     return fresh ? copy->data : NULL;
+}
+
+void attend_params_repack(const attend_params *set, attend_pool *pool)
+{
+    for (int i = 0; i < set->count; i++)
+        for (int transpose = 0; transpose < 2; transpose++) {
+            attend_param *p = set->list[i];
+            param_cache *copy = &p->cache[transpose];
+            pthread_mutex_lock(&p->lock);
+            if (copy->data && !is_fresh(p, copy)) repack(p, copy, transpose, pool);
+            pthread_mutex_unlock(&p->lock);
+        }
 }
 
 const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose)

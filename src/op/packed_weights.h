@@ -9,7 +9,11 @@
  * if memory ran out. Created at the first use after a change; thread-safe; valid until the parameter changes. */
 const void *attend_param_packed(attend_param *p, bool transpose);
 
-/* The same for any rank 2 variable in full precision; if it is not a parameter, it is packed into the context's
+/* Updates the packed copies that exist after parameters have changed, on the threads of the pool: at the first use, a
+ * single thread would do it while the others wait. If memory runs out, that is left to the first use. */
+void attend_params_repack(const attend_params *set, attend_pool *pool);
+
+/* The same as attend_param_packed for any rank 2 variable in full precision; if it is not a parameter, it is packed into the context's
  * device memory. */
 const real *attend_var_packed(attend_ctx *c, const attend_var *v, bool transpose);
 

@@ -2,10 +2,12 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "core/utf8.h"
 #include "text/data_findings.h"
 #include "text/hash_set.h"
 #include "text/histogram.h"
 #include "text/line_features.h"
+#include "text/unseen.h"
 #include <attend/lines.h>
 #include <attend/utf8.h>
 #include <limits.h>
@@ -33,6 +35,8 @@ typedef struct checker {
     bool quick, valid, lines;
     attend_pairs_file *files[2]; /* kept open: examples borrow their names */
     attend_hash_set pairs, sources;
+    bool has_valid;
+    attend_unseen unseen; /* only with validation data */
     attend_finding findings[ATTEND_FINDING_KINDS];
     uint64_t side_lengths[2][ATTEND_LENGTH_BUCKETS], lengths[ATTEND_LENGTH_BUCKETS], ratios[ATTEND_RATIO_BUCKETS];
     extreme longest, highest, lowest; /* highest and lowest: ratios */
@@ -162,6 +166,36 @@ static int find_duplicates(checker *c, const attend_text_pair *p)
     return ATTEND_OK;
 }
 
+/* Makes an example of a line that begins with what is unseen in it. */
+static void note_unseen(checker *c, attend_finding_kind kind, const attend_unseen_parts *x, attend_span first,
+                        int count, const attend_line_features *l, uint64_t number)
+{
+    attend_example *e = count > 0 ? note(c, kind) : NULL;
+    if (!e) return;
+    char shown[ATTEND_EXCERPT_BYTES];
+    attend_example_of(e, l->file, number, x->line + first.begin, (size_t)(first.end - first.begin), NULL, 0);
+    int used = snprintf(shown, sizeof shown, "%.300s", e->excerpt);
+    int32_t point = 0;
+    if (kind == ATTEND_FINDING_VALID_CHARACTER && attend_utf8_next(x->line + first.begin, 4, &point) > 0)
+        used += snprintf(shown + used, sizeof shown - (size_t)used, " (U+%04X)", (unsigned)point);
+    if (count > 1) used += snprintf(shown + used, sizeof shown - (size_t)used, " and %d more", count - 1);
+    attend_example_of(e, l->file, number, x->line, x->size, NULL, 0);
+    snprintf(shown + used, sizeof shown - (size_t)used, " in %.400s", e->excerpt);
+    memcpy(e->excerpt, shown, sizeof shown);
+}
+
+/* Training data is remembered, and validation data compared with it. */
+static int check_unseen(checker *c, const attend_line_features *l, int side, uint64_t number)
+{
+    attend_unseen_parts x;
+    if (!c->valid) return c->has_valid ? attend_unseen_learn(&c->unseen, side, l->text, l->size) : ATTEND_OK;
+    const int status = attend_unseen_find(&c->unseen, side, l->text, l->size, &x);
+    if (status != ATTEND_OK) return status;
+    note_unseen(c, ATTEND_FINDING_VALID_CHARACTER, &x, x.first_character, x.characters, l, number);
+    note_unseen(c, ATTEND_FINDING_VALID_WORD, &x, x.first_word, x.words, l, number);
+    return ATTEND_OK;
+}
+
 static void note_features(checker *c, const attend_line_features *l, uint64_t number)
 {
     if (l->control) note_line(c, ATTEND_FINDING_CONTROL, l, number);
@@ -187,7 +221,9 @@ static int check_pair(checker *c, const attend_text_pair *p)
     if (p->source_size == p->target_size && memcmp(p->source, p->target, p->source_size) == 0)
         note_pair(c, ATTEND_FINDING_IDENTICAL, p);
     if (!c->valid) measure(c, p, sides);
-    return find_duplicates(c, p);
+    int status = ATTEND_OK;
+    for (int i = c->lines; status == ATTEND_OK && i < 2; i++) status = check_unseen(c, &sides[i], i, p->line);
+    return status == ATTEND_OK ? find_duplicates(c, p) : status;
 }
 
 /* --- files --- */
@@ -274,7 +310,8 @@ static void conclude(checker *c)
 
 static bool is_about_valid(int kind)
 {
-    return kind == ATTEND_FINDING_VALID_PAIR || kind == ATTEND_FINDING_VALID_SOURCE;
+    return kind == ATTEND_FINDING_VALID_PAIR || kind == ATTEND_FINDING_VALID_SOURCE ||
+           kind == ATTEND_FINDING_VALID_CHARACTER || kind == ATTEND_FINDING_VALID_WORD;
 }
 
 /* Copies the file names of the examples, which belong to the readers, into the report. */
@@ -345,9 +382,11 @@ int attend_data_check(attend_data_check_report **out, const attend_pairs_spec *t
         c->report = r;
         c->quick = r->quick = quick;
         c->lines = r->lines = train_count > 0 && !train[0].source;
+        c->has_valid = valid_count > 0;
         status = run(c, train, train_count, valid, valid_count);
         attend_hash_set_free(&c->pairs);
         attend_hash_set_free(&c->sources);
+        attend_unseen_free(&c->unseen);
         attend_pairs_file_close(c->files[0]);
         attend_pairs_file_close(c->files[1]);
     }

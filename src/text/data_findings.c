@@ -51,6 +51,15 @@ static const kind kinds[ATTEND_FINDING_KINDS] = {
                                       "validation sources that occur in training with another target",
                                       "Harmless for formulas and greetings; if there are many, split the data by "
                                       "source." },
+    [ATTEND_FINDING_VALID_CHARACTER] = { "validation-character", 0.01,
+                                         "validation lines with characters that the training data does not have",
+                                         "The model will know nothing about them. If they are capitals, train with "
+                                         "lowercase; otherwise write them as the training data does, or add pairs "
+                                         "that have them." },
+    [ATTEND_FINDING_VALID_WORD] = { "validation-word", INFORMS,
+                                    "validation lines with words that the training data does not have",
+                                    "Usual for names and rare words: subwords and characters spell them, word tokens "
+                                    "do not know them. In most lines: the data is of another kind." },
     [ATTEND_FINDING_DUPLICATE] = { "duplicate", 0.1, "duplicate pairs",
                                    "Keep one of each (sort -u on a .tsv) unless their frequency matters." },
     [ATTEND_FINDING_IDENTICAL] = { "identical", 0.02, "pairs with the same text on both sides",

@@ -1,11 +1,10 @@
-/* pipeline.c: text -> NFC -> tokens with spans -> ATTEND_END after a source. */
+/* pipeline.c: text -> NFC, and lower case if the tokenizer has that -> tokens with spans -> ATTEND_END after a source. */
 #include "text/pipeline.h"
 
 #include "core/memory.h"
 #include "core/status.h"
 #include "text/token_ids.h"
 #include "text/detokenize.h"
-#include "text/normalize.h"
 #include "text/tokenizer.h"
 #include <string.h>
 
@@ -17,6 +16,9 @@ int attend_pipelines_from_model(attend_pipeline sides[2], const attend_model *m)
     int status =
         is_language_model ? ATTEND_OK : attend_tokenizer_from_model(&sides[ATTEND_SOURCE].tokenizer, m, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_from_model(&sides[ATTEND_TARGET].tokenizer, m, "target");
+    if (status == ATTEND_OK) /* of what the user writes: a source, or the beginning of a line */
+        status =
+            attend_seen_words_from_model(&sides[is_language_model].seen, m, is_language_model ? "target" : "source");
     attend_pipelines_set_unit(sides, ATTEND_UNIT_AUTO);
     return status;
 }
@@ -32,6 +34,7 @@ void attend_pipelines_set_unit(attend_pipeline sides[2], attend_unit unit)
 void attend_pipeline_free(attend_pipeline *p)
 {
     attend_tokenizer_free(p->tokenizer);
+    attend_seen_words_free(&p->seen);
     attend_ids_free(&p->ids);
     attend_string_free(&p->text);
     attend_string_free(&p->line);
@@ -54,12 +57,12 @@ static int add_end(attend_ids *ids, size_t text_size)
     return attend_ids_add(ids, ATTEND_END, text_size, text_size);
 }
 
-/* Tokens of a text in NFC, and the end of a source. */
-static int encode_nfc(const attend_tokenizer *t, attend_side side, const char *text, size_t size, attend_ids *out,
-                      double dropout, uint64_t seed, uint64_t position)
+/* Tokens of a normalised text, and the end of a source. */
+static int encode_normal(const attend_tokenizer *t, attend_side side, const char *text, size_t size, attend_ids *out,
+                         double dropout, uint64_t seed, uint64_t position)
 {
     const int before = out->count;
-    const int status = attend_tokenizer_encode_nfc(t, text, size, out, dropout, seed, position);
+    const int status = attend_tokenizer_encode_normal(t, text, size, out, dropout, seed, position);
     if (status != ATTEND_OK || side != ATTEND_SOURCE || out->count == before) return status;
     return add_end(out, size);
 }
@@ -68,8 +71,8 @@ int attend_pipeline_encode(const attend_tokenizer *t, attend_side side, const ch
                            double dropout, uint64_t seed, uint64_t position)
 {
     attend_string own = { 0 };
-    int status = attend_to_nfc(&text, &size, &own);
-    if (status == ATTEND_OK) status = encode_nfc(t, side, text, size, out, dropout, seed, position);
+    int status = attend_tokenizer_to_normal(t, &text, &size, &own);
+    if (status == ATTEND_OK) status = encode_normal(t, side, text, size, out, dropout, seed, position);
     attend_string_free(&own);
     return status;
 }
@@ -77,10 +80,10 @@ int attend_pipeline_encode(const attend_tokenizer *t, attend_side side, const ch
 int attend_pipeline_add(attend_pipeline *p, const char *text, size_t size, attend_encoded_text *at)
 {
     *at = (attend_encoded_text){ .first = p->ids.count, .offset = p->text.size };
-    int status = attend_to_nfc(&text, &size, &p->line);
+    int status = attend_tokenizer_to_normal(p->tokenizer, &text, &size, &p->line);
     if (status == ATTEND_OK) status = attend_string_add(&p->text, text, size);
     if (status == ATTEND_OK) status = attend_string_add(&p->text, "", 1);
-    if (status == ATTEND_OK) status = encode_nfc(p->tokenizer, p->side, text, size, &p->ids, 0, 0, 0);
+    if (status == ATTEND_OK) status = encode_normal(p->tokenizer, p->side, text, size, &p->ids, 0, 0, 0);
     if (status != ATTEND_OK) {
         attend_pipeline_remove(p, at);
         return status;

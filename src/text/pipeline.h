@@ -1,7 +1,7 @@
 /* pipeline.h: text to the tokens a model reads, for one side of a model.
  *
- * Purpose    The one definition of the steps between a line of text and a model: Unicode normal form C (NFC),
- *            tokens with their spans, and ATTEND_END after the tokens of a source, so that attention can attend to
+ * Purpose    The one definition of the steps between a line of text and a model: Unicode normal form C (NFC), lower
+ *            case if the tokenizer has that, tokens with their spans, and ATTEND_END after the tokens of a source, so that attention can attend to
  *            its end. Training, translating, scoring and attention maps use it.
  * Ownership  {0} is empty; attend_pipeline_free releases the tokenizer and all texts.
  * Threads    A pipeline is used by one thread at a time; attend_pipeline_encode may be called by many. */
@@ -9,6 +9,7 @@
 #define ATTEND_TEXT_PIPELINE_H
 
 #include "core/string.h"
+#include "text/seen_words.h"
 #include <attend/text.h>
 #include <stdbool.h>
 
@@ -17,10 +18,11 @@ typedef enum attend_side { ATTEND_SOURCE, ATTEND_TARGET } attend_side;
 typedef struct attend_pipeline {
     attend_tokenizer *tokenizer; /* NULL: the side does not exist */
     attend_side side;
-    attend_unit unit; /* of attention and links: of the tokenizer, unless the user wants another */
+    attend_seen_words seen; /* words of the training data; empty: not known */
+    attend_unit unit;       /* of attention and links: of the tokenizer, unless the user wants another */
     /* the texts added so far */
     attend_ids ids;     /* tokens of all texts, one text after another */
-    attend_string text; /* the texts in NFC, each followed by '\0' */
+    attend_string text; /* the texts as the tokenizer reads them (attend_tokenizer_normalize), each followed by '\0' */
     attend_string line; /* scratch: one text while it is normalised */
 } attend_pipeline;
 

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "text/lowercase.h"
 #include "text/normalize.h"
 #include "text/string_order.h"
 #include <limits.h>
@@ -92,8 +93,15 @@ int attend_tokenizer_take(attend_tokenizer *t, const attend_string_table *parts,
 
 /* ---- learning ---- */
 
-static int count_lines(const attend_kind *kind, attend_string_table *parts, attend_line_fn next, void *user,
-                       bool *has_single_words)
+/* As attend_tokenizer_to_normal. */
+static int to_normal(const char **text, size_t *size, attend_string *own, bool lowercase)
+{
+    const int status = attend_to_nfc(text, size, own);
+    return status == ATTEND_OK && lowercase ? attend_to_lowercase(text, size, own) : status;
+}
+
+static int count_lines(const attend_tokenizer_options *options, const attend_kind *kind, attend_string_table *parts,
+                       attend_line_fn next, void *user, bool *has_single_words)
 {
     uint64_t lines = 0, words = 0;
     attend_string own = { 0 };
@@ -105,7 +113,7 @@ static int count_lines(const attend_kind *kind, attend_string_table *parts, atte
             status = -more; /* its message is set */
             break;
         }
-        status = attend_to_nfc(&line, &size, &own);
+        status = to_normal(&line, &size, &own, options->lowercase);
         if (status == ATTEND_BAD_DATA) {
             char why[ATTEND_MESSAGE_SIZE];
             snprintf(why, sizeof why, "%s", attend_message());
@@ -143,9 +151,9 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
     attend_tokenizer *t = NULL;
     bool has_single_words = false;
     int status = check_options(options, kind);
-    if (status == ATTEND_OK) status = count_lines(kind, &parts, next, user, &has_single_words);
+    if (status == ATTEND_OK) status = count_lines(options, kind, &parts, next, user, &has_single_words);
     if (status == ATTEND_OK) status = attend_tokenizer_new(&t, kind);
-    if (status == ATTEND_OK) t->has_single_words = has_single_words;
+    if (status == ATTEND_OK) t->has_single_words = has_single_words, t->lowercase = options->lowercase;
     if (status == ATTEND_OK) {
         const int size = options->vocab_size ? options->vocab_size : kind->default_size ? kind->default_size : INT_MAX;
         status = kind->learn(t, &parts, size, options->min_count);
@@ -173,6 +181,27 @@ attend_unit attend_tokenizer_unit(const attend_tokenizer *t)
     return t->kind == &attend_kind_char && t->has_single_words ? ATTEND_UNIT_CHARACTER : ATTEND_UNIT_WORD;
 }
 
+bool attend_tokenizer_is_lowercase(const attend_tokenizer *t)
+{
+    ATTEND_REQUIRE(false, t);
+    return t->lowercase;
+}
+
+int attend_tokenizer_to_normal(const attend_tokenizer *t, const char **text, size_t *size, attend_string *own)
+{
+    return to_normal(text, size, own, t->lowercase);
+}
+
+int attend_tokenizer_normalize(const attend_tokenizer *t, const char *text, size_t size, attend_string *out)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && out && (text || size == 0));
+    const char *normal = text;
+    const int status = attend_tokenizer_to_normal(t, &normal, &size, out);
+    if (status != ATTEND_OK || normal != text) return status;
+    out->size = 0;
+    return attend_string_add(out, text, size);
+}
+
 int attend_tokenizer_size(const attend_tokenizer *t)
 {
     ATTEND_REQUIRE(0, t);
@@ -185,8 +214,8 @@ const char *attend_tokenizer_token(const attend_tokenizer *t, int id)
     return id >= 0 && id < t->tokens.count ? attend_string_table_at(&t->tokens, id) : NULL;
 }
 
-int attend_tokenizer_encode_nfc(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
-                                double dropout, uint64_t seed, uint64_t position)
+int attend_tokenizer_encode_normal(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
+                                   double dropout, uint64_t seed, uint64_t position)
 {
     enum { USE = 0x746f6b65 }; /* differs from the uses of operations, which count from 0 */
     if (!(dropout >= 0 && dropout <= 1))
@@ -203,8 +232,8 @@ int attend_tokenizer_encode(const attend_tokenizer *t, const char *text, size_t 
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, t && (text || size == 0) && out);
     attend_string own = { 0 };
-    int status = attend_to_nfc(&text, &size, &own);
-    if (status == ATTEND_OK) status = attend_tokenizer_encode_nfc(t, text, size, out, dropout, seed, position);
+    int status = attend_tokenizer_to_normal(t, &text, &size, &own);
+    if (status == ATTEND_OK) status = attend_tokenizer_encode_normal(t, text, size, out, dropout, seed, position);
     attend_string_free(&own);
     return status;
 }

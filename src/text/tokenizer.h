@@ -55,6 +55,7 @@ const attend_kind *attend_kind_named(const char *name, size_t size);
 struct attend_tokenizer {
     const attend_kind *kind;
     attend_string_table tokens;
+    bool lowercase;        /* texts are lower-cased */
     bool has_single_words; /* most lines that it learned from are a single word */
     int ascii[128];        /* char, bpe: the token of a character below 0x80, or -1 */
     /* bpe: merge i makes token first_merge + i, so each token is made by at most one merge */
@@ -70,9 +71,12 @@ int attend_tokenizer_new(attend_tokenizer **out, const attend_kind *kind);
 /* Adds the parts with a count of at least min_count, the most frequent first, until there are `size` tokens. */
 int attend_tokenizer_take(attend_tokenizer *t, const attend_string_table *parts, int size, int min_count);
 
-/* attend_tokenizer_encode for a line that is in NFC already. */
-int attend_tokenizer_encode_nfc(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
-                                double dropout, uint64_t seed, uint64_t position);
+/* attend_tokenizer_normalize without a copy where the text is as it should be; otherwise in `own`, whose content is
+ * replaced. */
+int attend_tokenizer_to_normal(const attend_tokenizer *t, const char **text, size_t *size, attend_string *own);
+/* attend_tokenizer_encode for a line that is normalised already. */
+int attend_tokenizer_encode_normal(const attend_tokenizer *t, const char *text, size_t size, attend_ids *out,
+                                   double dropout, uint64_t seed, uint64_t position);
 
 /* A lower bound of the number of tokens of a line, in NFC or not, without encoding it. */
 size_t attend_tokenizer_min_tokens(const attend_tokenizer *t, const char *text, size_t size);

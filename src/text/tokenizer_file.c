@@ -1,8 +1,9 @@
 /* tokenizer_file.c: a tokenizer as two texts, attached to a model.
  *
  *     SIDE.vocabulary    one token per line
- *     SIDE.tokenizer     attend-tokenizer 1
+ *     SIDE.tokenizer     attend-tokenizer 1  2 if there is a line "case", so that earlier versions refuse the model
  *                        kind bpe
+ *                        case lower          only if texts are lower-cased
  *                        merges 2            bpe only; one line per merge: the two tokens that make
  *                        t h                 the last tokens of the vocabulary, in their order
  *                        th e
@@ -18,8 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1 };
-static const char magic[] = "attend-tokenizer ", kind_word[] = "kind ", merges_word[] = "merges ";
+enum { VERSION = 2, VERSION_WITHOUT_CASE = 1 };
+static const char magic[] = "attend-tokenizer ", kind_word[] = "kind ", case_word[] = "case ", lower[] = "lower",
+                  merges_word[] = "merges ";
 
 /* ---- writing ---- */
 
@@ -42,8 +44,11 @@ int attend_tokenizer_write(const attend_tokenizer *t, attend_string *vocabulary,
     int status = ATTEND_OK;
     vocabulary->size = rest->size = 0;
     for (int i = 0; i < t->tokens.count && status == ATTEND_OK; i++) status = add_token(vocabulary, t, i, "\n");
-    int n = snprintf(line, sizeof line, "%s%d\n%s%s", magic, VERSION, kind_word, attend_token_kind_name(t->kind->kind));
+    int n = snprintf(line, sizeof line, "%s%d\n%s%s", magic, t->lowercase ? VERSION : VERSION_WITHOUT_CASE, kind_word,
+                     attend_token_kind_name(t->kind->kind));
     if (status == ATTEND_OK) status = add_line(rest, line, (size_t)n);
+    n = snprintf(line, sizeof line, "%s%s", case_word, lower);
+    if (status == ATTEND_OK && t->lowercase) status = add_line(rest, line, (size_t)n);
     if (t->kind != &attend_kind_bpe) return status;
     n = snprintf(line, sizeof line, "%s%d", merges_word, t->merge_count);
     if (status == ATTEND_OK) status = add_line(rest, line, (size_t)n);
@@ -117,7 +122,7 @@ static int number_of(const char *digits, size_t size)
     return n;
 }
 
-static int read_kind(reader *r, const attend_kind **kind)
+static int read_kind(reader *r, const attend_kind **kind, bool *lowercase)
 {
     const char *value = NULL;
     size_t size;
@@ -132,7 +137,12 @@ static int read_kind(reader *r, const attend_kind **kind)
     status = expect(r, kind_word, &value, &size);
     if (status != ATTEND_OK) return status;
     *kind = attend_kind_named(value, size);
-    return *kind ? ATTEND_OK : refuse(r, "names an unknown kind of tokenizer");
+    if (!*kind) return refuse(r, "names an unknown kind of tokenizer");
+    *lowercase = version > VERSION_WITHOUT_CASE;
+    if (!*lowercase) return ATTEND_OK;
+    status = expect(r, case_word, &value, &size);
+    if (status != ATTEND_OK) return status;
+    return size == strlen(lower) && memcmp(value, lower, size) == 0 ? ATTEND_OK : refuse(r, "names an unknown case");
 }
 
 static int read_token(attend_tokenizer *t, reader *r, const char *token, size_t size)
@@ -236,9 +246,11 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
     reader r = { side, "tokenizer", rest, rest_size, 0, 0 };
     const attend_kind *kind = NULL;
     attend_tokenizer *t = NULL;
+    bool lowercase = false;
     *out = NULL;
-    int status = read_kind(&r, &kind);
+    int status = read_kind(&r, &kind, &lowercase);
     if (status == ATTEND_OK) status = attend_tokenizer_new(&t, kind);
+    if (status == ATTEND_OK) t->lowercase = lowercase;
     if (status == ATTEND_OK) status = read_vocabulary(t, &tokens);
     if (status == ATTEND_OK && kind == &attend_kind_bpe) status = read_merges(t, &r);
     if (status == ATTEND_OK && r.at < r.size) {

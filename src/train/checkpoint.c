@@ -244,6 +244,10 @@ static void put_tokens(metadata_list *m, const attend_train_options *o)
         add_number(m, "option", size_names[side], o->tokens[side].vocab_size);
     }
     add_number(m, "option", "min-count", o->tokens[0].min_count);
+    add_text(m, "option", "lowercase",
+             !o->tokens[ATTEND_SOURCE].lowercase   ? "none"
+             : !o->tokens[ATTEND_TARGET].lowercase ? "source"
+                                                   : "both");
 }
 
 /* The fraction of pairs that is held out, with few digits. */
@@ -375,6 +379,8 @@ static int same_options(const attend_tensor_file *file, const char *path, const 
     for (int i = 0; status == ATTEND_OK && i < m->count; i++) {
         const char *then = attend_tensor_file_metadata(file, m->list[i].name),
                    *name = strrchr(m->list[i].name, '.') + 1;
+        if (then && strcmp(name, "valid-metric") == 0 && strcmp(then, "word-error") == 0) then = "wer"; /* until 0.1 */
+        if (!then && strcmp(name, "lowercase") == 0) then = "none"; /* an earlier version did not have it */
         status = same_option(path, name, then, m->list[i].text);
     }
     attend_memory_free(m);

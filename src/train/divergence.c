@@ -19,8 +19,10 @@ static int roll_back(training_run *run)
     if (status != ATTEND_OK) return status;
     s->rollbacks = rollbacks, s->rate_factor = factor, s->skipped_updates = 0, s->log_bytes = logged;
     attend_training_notice(
-        run, "%d updates in a row had non-finite gradients: rolled back to update %llu, at half the learning rate",
-        MAX_SKIPPED, (unsigned long long)s->update);
+        run,
+        "%d updates in a row had non-finite gradients: rolled back to update %llu, at half the learning rate, %.3g",
+        MAX_SKIPPED, (unsigned long long)s->update,
+        s->rate_factor * attend_schedule_rate(&run->options.schedule, s->update + 1, s->rate_reductions));
     attend_json_writer w = attend_training_log_begin(&run->log, s->update);
     attend_json_put_key(&w, "event"), attend_json_put_text(&w, "rolled back");
     attend_json_put_key(&w, "rate_share"), attend_json_put_short(&w, 6, s->rate_factor);

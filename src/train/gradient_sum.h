@@ -1,13 +1,14 @@
-/* gradient_sum.h: adding the gradients of shards. */
+/* gradient_sum.h: adding and zeroing the gradients of shards on several threads. Elements do not depend on each other,
+ * so neither do results on the number of threads. */
 #ifndef ATTEND_TRAIN_GRADIENT_SUM_H
 #define ATTEND_TRAIN_GRADIENT_SUM_H
 
+#include "core/pool.h"
 #include "core/tape.h"
 
-/* to += from[0], += from[1], ..., element by element in that order, and every `from` becomes zero. In three steps:
- * begin once; part for every part in [0, parts), in any order and at the same time; end once. */
-void attend_gradient_sum_begin(attend_grads *to, attend_grads *const *from, int count);
-void attend_gradient_sum_part(attend_grads *to, attend_grads *const *from, int count, int part, int parts);
-void attend_gradient_sum_end(attend_grads *const *from, int count);
+/* to += from, and from becomes zero, on the threads of the pool that are without work. */
+void attend_gradient_add(attend_pool *pool, attend_grads *to, attend_grads *from);
+/* Zeroes all gradients, on the threads of the pool that are without work. */
+void attend_gradient_zero(attend_pool *pool, attend_grads *g);
 
 #endif

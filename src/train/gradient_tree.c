@@ -163,15 +163,13 @@ static attend_grads *store_or_join(gradient_tree *t, range *node, attend_grads *
     return other;
 }
 
-void attend_gradient_tree_finish(gradient_tree *t, int shard, attend_grads *grads)
+void attend_gradient_tree_finish(gradient_tree *t, int shard, attend_grads *grads, attend_pool *pool)
 {
     range node = { shard, shard + 1 };
     bool is_left = false;
     for (attend_grads *other; (other = store_or_join(t, &node, grads, &is_left));) {
         attend_grads *to = is_left ? grads : other, *from = is_left ? other : grads;
-        attend_gradient_sum_begin(to, &from, 1);
-        attend_gradient_sum_part(to, &from, 1, 0, 1);
-        attend_gradient_sum_end(&from, 1);
+        attend_gradient_add(pool, to, from);
         pthread_mutex_lock(&t->lock);
         give_zeroed(t, from);
         pthread_mutex_unlock(&t->lock);
@@ -181,45 +179,25 @@ void attend_gradient_tree_finish(gradient_tree *t, int shard, attend_grads *grad
 
 /* ---- the rest ---- */
 
-/* The sums that are still to be made, in order; every thread makes all of them for some rows. */
-typedef struct rest {
-    gradient_tree *tree;
-    attend_pool *pool;
-    int parts;
-    attend_grads *to, *from; /* the sum that is being made */
-} rest;
-
-static void run_part(void *user, int part)
-{
-    const rest *r = user;
-    attend_gradient_sum_part(r->to, &r->from, 1, part, r->parts);
-}
-
 /* The sum of a node, in the gradients of its leftmost waiting node. */
-static attend_grads *sum_of(rest *r, range node)
+static attend_grads *sum_of(gradient_tree *t, range node, attend_pool *pool)
 {
-    gradient_node *waiting = &r->tree->nodes[node.first];
+    gradient_node *waiting = &t->nodes[node.first];
     if (waiting->end == node.end) {
         attend_grads *grads = waiting->grads;
         *waiting = (gradient_node){ 0 };
         return grads;
     }
-    attend_grads *left = sum_of(r, (range){ node.first, middle(node) });
-    attend_grads *right = sum_of(r, (range){ middle(node), node.end });
-    r->to = left, r->from = right;
-    attend_gradient_sum_begin(left, &right, 1);
-    attend_pool_run(r->pool, r->parts, run_part, r);
-    attend_gradient_sum_end(&right, 1);
-    give_zeroed(r->tree, right);
+    attend_grads *left = sum_of(t, (range){ node.first, middle(node) }, pool);
+    attend_grads *right = sum_of(t, (range){ middle(node), node.end }, pool);
+    attend_gradient_add(pool, left, right);
+    give_zeroed(t, right);
     return left;
 }
 
 attend_grads *attend_gradient_tree_end(gradient_tree *t, attend_pool *pool)
 {
-    if (!t->stopped) {
-        rest r = { .tree = t, .pool = pool, .parts = 4 * attend_pool_threads(pool) };
-        return sum_of(&r, (range){ 0, t->shards });
-    }
+    if (!t->stopped) return sum_of(t, (range){ 0, t->shards }, pool);
     for (int i = 0; i < t->shards; i++) {
         if (t->nodes[i].end) attend_gradient_tree_give(t, t->nodes[i].grads);
         t->nodes[i] = (gradient_node){ 0 };

@@ -40,9 +40,9 @@ int attend_gradient_tree_sets(int shards, int threads);
 int attend_gradient_tree_begin(gradient_tree *t, const attend_params *params, int shards, int threads);
 /* The next shard to run and gradients for it, which are zero. False: there are no more. */
 bool attend_gradient_tree_take(gradient_tree *t, int *shard, attend_grads **grads);
-/* Hands in the gradients of a shard. If its sibling is there and there is still work for other threads, adds the two,
- * and so on towards the root. */
-void attend_gradient_tree_finish(gradient_tree *t, int shard, attend_grads *grads);
+/* Hands in the gradients of a shard. If its sibling is there and there are still shards to run, adds the two, and so on
+ * towards the root, with the help of threads of the pool that are without work. */
+void attend_gradient_tree_finish(gradient_tree *t, int shard, attend_grads *grads, attend_pool *pool);
 /* After a failure: no further shard is run. */
 void attend_gradient_tree_stop(gradient_tree *t);
 /* Adds what remains, on the threads of the pool, and returns the sum, which the caller gives back at the next begin. If

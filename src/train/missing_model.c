@@ -2,6 +2,7 @@
  * after it was saved; then it is saved again from what the run still has. Or training diverged before a model could be
  * saved, which is an error. */
 #include "train/training_run.h"
+#include "train/team.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,9 +18,9 @@ static int replace_best(training_run *run)
 {
     training_state *s = &run->state;
     double loss = NAN, score = NAN;
-    attend_weight_average_swap(&run->average);
+    attend_weight_average_swap(&run->average, run->team->pool);
     const int status = attend_training_measure(run, &loss, &score);
-    attend_weight_average_swap(&run->average);
+    attend_weight_average_swap(&run->average, run->team->pool);
     if (status != ATTEND_OK) return status;
     attend_training_notice(run,
                            "%s does not exist any more. It was the best model, of update %llu with %s %.4f; it is "

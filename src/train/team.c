@@ -1,12 +1,15 @@
 /* team.c: gradients of shards on threads.
  *
  * Each thread runs one shard after another; the tree of gradient_tree.h adds their gradients, in an order that does not
- * depend on the threads. */
+ * depend on the threads. Threads that find no shard help with the operations of those that have one: contexts use the
+ * threads of the team's pool. */
 #include "train/team.h"
 
 #include "core/status.h"
 #include "core/memory.h"
 #include "device/device.h"
+#include "op/packed_weights.h"
+#include "train/gradient_sum.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -45,7 +48,10 @@ static int fill(attend_team *t, int threads)
     t->squares = attend_memory_zeroed((size_t)t->chunks, sizeof *t->squares);
     if (!t->contexts || !t->squares)
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a team of %d threads", threads);
-    for (int i = 0; status == ATTEND_OK && i < threads; i++) status = attend_ctx_new(&t->contexts[i]);
+    for (int i = 0; status == ATTEND_OK && i < threads; i++) {
+        status = attend_ctx_new(&t->contexts[i]);
+        if (status == ATTEND_OK) attend_ctx_set_pool(t->contexts[i], t->pool);
+    }
     return status;
 }
 
@@ -124,7 +130,7 @@ static void run_thread(void *user, int i)
             attend_gradient_tree_give(&w->team->tree, grads);
             return;
         }
-        attend_gradient_tree_finish(&w->team->tree, shard, grads);
+        attend_gradient_tree_finish(&w->team->tree, shard, grads, w->team->pool);
     }
 }
 
@@ -150,13 +156,14 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
     if (t->params->count != t->count)
         return attend_fail(ATTEND_BAD_USAGE, "the team was created for %d parameters, and now there are %d", t->count,
                            t->params->count);
-    attend_grads_zero(t->total);
+    attend_gradient_zero(t->pool, t->total);
     if (shards == 0) return ATTEND_OK;
+    attend_params_repack(t->params, t->pool);
     const int threads = attend_pool_threads(t->pool);
     int status = losses_fit(t, shards);
     if (status == ATTEND_OK) status = attend_gradient_tree_begin(&t->tree, t->params, shards, threads);
     if (status != ATTEND_OK) return status;
-    attend_pool_run(t->pool, threads, run_thread, &w);
+    attend_pool_run(t->pool, threads < shards ? threads : shards, run_thread, &w);
     attend_grads *sum = attend_gradient_tree_end(&t->tree, t->pool);
     attend_gradient_tree_give(&t->tree, t->total);
     t->total = sum;

@@ -162,6 +162,9 @@ static int encode(void *user, attend_side side, const char *text, size_t size, a
     training_run *run = user;
     if ((side == ATTEND_SOURCE || attend_training_is_language_model(run)) && is_stopped(run, ++run->lines_read))
         return attend_fail(ATTEND_FAILED, "stopped");
+    const bool is_read_from_user = side == (attend_training_is_language_model(run) ? ATTEND_TARGET : ATTEND_SOURCE);
+    const int status = run->seen && is_read_from_user ? attend_word_set_add(run->seen, text, size) : ATTEND_OK;
+    if (status != ATTEND_OK) return status;
     return attend_pipeline_encode(run->tokenizers[side], side, text, size, out, 0, 0, 0);
 }
 
@@ -192,10 +195,41 @@ static int read_corpus(training_run *run, attend_corpus **out, const attend_pair
     return status == ATTEND_OK ? attend_corpus_finish(*out) : status;
 }
 
+static const char *user_side(const training_run *run)
+{
+    return attend_training_is_language_model(run) ? "target" : "source";
+}
+
+/* A vocabulary of words tells by itself which words are unknown. A checkpoint has the words already. A model that
+ * begins with the weights of one whose words are not known has unknown words, too. */
+static bool needs_words(const training_run *run)
+{
+    if (run->options.init_from && !attend_seen_words_are_known(run->model, user_side(run))) return false;
+    return run->state.update == 0 && !run->checkpoint &&
+           attend_tokenizer_kind(run->tokenizers[ATTEND_SOURCE]) != ATTEND_TOKENS_WORD;
+}
+
+int attend_training_copy_words(training_run *run, const attend_model *base)
+{
+    return attend_seen_words_copy(run->model, base, user_side(run));
+}
+
+/* Encodes the training data and stores in the model which words it has. */
+static int read_training_corpus(training_run *run, bool keep_text)
+{
+    attend_word_set words = { 0 };
+    run->seen = needs_words(run) ? &words : NULL;
+    int status = read_corpus(run, &run->train, run->options.train, run->options.train_count, keep_text);
+    if (status == ATTEND_OK && run->seen) status = attend_seen_words_attach(&words, run->model, user_side(run));
+    run->seen = NULL;
+    attend_word_set_free(&words);
+    return status;
+}
+
 int attend_training_read_data(training_run *run)
 {
     const bool has_dropout = run->options.bpe_dropout > 0;
-    int status = read_corpus(run, &run->train, run->options.train, run->options.train_count, has_dropout);
+    int status = read_training_corpus(run, has_dropout);
     if (status == ATTEND_OK && run->options.valid_count > 0)
         status = read_corpus(run, &run->valid, run->options.valid, run->options.valid_count, true);
     const attend_batches_options options = { .seed = run->options.seed,

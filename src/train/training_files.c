@@ -1,6 +1,7 @@
 /* training_files.c: the model files of a run: MODEL, MODEL.update-N and MODEL.single. The checkpoint is in
  * checkpoint.c. */
 #include "train/training_run.h"
+#include "train/team.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +20,9 @@ const char *attend_training_path(training_run *run, const char *suffix)
 
 int attend_training_save_model(training_run *run, const char *suffix)
 {
-    attend_weight_average_swap(&run->average);
+    attend_weight_average_swap(&run->average, run->team->pool);
     const int status = attend_model_save(run->model, attend_training_path(run, suffix));
-    attend_weight_average_swap(&run->average);
+    attend_weight_average_swap(&run->average, run->team->pool);
     if (status == ATTEND_OK && !*suffix) run->has_saved = true;
     return status;
 }

@@ -70,8 +70,10 @@ int attend_training_log_open(training_log *log, const char *path, uint64_t bytes
 {
     *log = (training_log){ .bytes = bytes };
     snprintf(log->path, sizeof log->path, "%s", path);
-    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     struct stat s;
+    log->is_stream = stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+    /* A process that also opens a pipe for reading waits for itself. */
+    const int file = open(path, (log->is_stream ? O_WRONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
     if (file < 0) return failed(log, "open");
     if (fstat(file, &s) == 0 && S_ISREG(s.st_mode)) {
         const int status = check_owner(log, file, &s, owner);

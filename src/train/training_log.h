@@ -12,6 +12,7 @@ typedef struct training_log {
     FILE *file;
     char path[4096];
     uint64_t bytes; /* written so far */
+    bool is_stream; /* a pipe or a device: it is only written, and never read */
 } training_log;
 
 /* The training that opens a log. Its id is in the first line of the log, under LOG_ID. */

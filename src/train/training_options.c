@@ -6,8 +6,8 @@
 
 const char *const attend_optimizer_names[] = { "sgd", "adam", NULL };
 const char *const attend_schedule_names[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
-const char *const attend_valid_metric_names[] = { "perplexity", "bleu",  "chrf", "token-accuracy",
-                                                  "word-error", "exact", NULL };
+const char *const attend_valid_metric_names[] = { "perplexity", "bleu",       "chrf", "token-accuracy", "wer", "exact",
+                                                  "cer",        "line-error", NULL };
 
 attend_train_options attend_train_defaults(void)
 {
@@ -40,7 +40,7 @@ int attend_training_check_options(const attend_train_options *o)
 {
     if (o->train_count < 1 || !o->train || !o->model || (o->valid_count > 0 && !o->valid))
         return attend_fail(ATTEND_BAD_USAGE, "training needs files of pairs or lines, and a model path");
-    if ((unsigned)o->valid_metric > ATTEND_VALID_EXACT)
+    if ((unsigned)o->valid_metric > ATTEND_VALID_LINE_ERROR)
         return attend_fail(ATTEND_BAD_USAGE, "there is no validation metric with the number %d", (int)o->valid_metric);
     if (o->config.task == ATTEND_TASK_LANGUAGE_MODEL && o->valid_metric != ATTEND_VALID_LOSS)
         return attend_fail(ATTEND_BAD_USAGE,
@@ -54,8 +54,8 @@ int attend_training_check_options(const attend_train_options *o)
             "accumulate must be 1 to 10000, batch tokens and shard tokens at least 1, and keep at least 0");
     if (o->average_checkpoints < 0 || o->average_checkpoints == 1 ||
         o->average_checkpoints > ATTEND_MAX_AVERAGED_CHECKPOINTS)
-        return attend_fail(ATTEND_BAD_USAGE, "the number of models to average is %d; it must be 0 or from 2 to %d",
-                           o->average_checkpoints, ATTEND_MAX_AVERAGED_CHECKPOINTS);
+        return attend_fail(ATTEND_BAD_USAGE, "average-last is %d; it must be 0 or from 2 to %d", o->average_checkpoints,
+                           ATTEND_MAX_AVERAGED_CHECKPOINTS);
     if (!(o->average >= 0 && o->average < 1) || !(o->bpe_dropout >= 0 && o->bpe_dropout < 1) ||
         !(o->label_smoothing >= 0 && o->label_smoothing < 1))
         return attend_fail(ATTEND_BAD_USAGE, "average, BPE dropout and label smoothing must lie in [0, 1)");

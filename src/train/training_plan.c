@@ -213,6 +213,14 @@ int attend_training_plan(training_run *run, attend_plan *plan)
     plan->source_tokens = n.source_ids, plan->target_tokens = n.target_ids;
     plan->updates_per_epoch = run->intervals.updates_per_epoch, plan->updates = run->intervals.total_updates;
     plan->valid_every = run->intervals.valid_every, plan->save_every = run->intervals.save_every;
+    plan->source_kind = attend_tokenizer_kind(run->tokenizers[ATTEND_SOURCE]);
+    plan->target_kind = attend_tokenizer_kind(run->tokenizers[ATTEND_TARGET]);
+    for (int side = 0; side < 2; side++) plan->lowercase[side] = attend_tokenizer_is_lowercase(run->tokenizers[side]);
+    const attend_schedule *schedule = &run->options.schedule;
+    const uint64_t next = run->state.update + 1;
+    plan->rate =
+        run->state.rate_factor *
+        attend_schedule_rate(schedule, next > schedule->warmup ? next : schedule->warmup, run->state.rate_reductions);
     plan->source_vocab = run->model->config.source_vocab, plan->target_vocab = run->model->config.target_vocab;
     return fit_memory(run, plan, plan->resumed);
 }

@@ -185,6 +185,7 @@ static int make_model(training_run *run, const attend_model *base)
     if (status == ATTEND_OK && !attend_training_is_language_model(run))
         status = attend_tokenizer_attach(run->tokenizers[0], run->model, "source");
     if (status == ATTEND_OK) status = attend_tokenizer_attach(run->tokenizers[1], run->model, "target");
+    if (status == ATTEND_OK && base) status = attend_training_copy_words(run, base);
     return status == ATTEND_OK && base ? attend_training_take_weights(run, base) : status;
 }
 
@@ -302,7 +303,7 @@ int attend_train(const attend_train_options *options, const attend_train_events 
         if (status == ATTEND_OK) status = attend_training_average_checkpoints(run);
         if (status == ATTEND_OK) status = attend_training_choose_alignment(run);
     }
-    if (status == ATTEND_OK && run->log.file) {
+    if (status == ATTEND_OK && run->log.file && !run->log.is_stream) {
         char log[4096];
         snprintf(log, sizeof log, "%s", run->log.path);
         status = attend_training_plot_write(log, attend_training_path(run, ".svg"), run->options.model);

@@ -20,6 +20,7 @@
 
 #include "model/model.h"
 #include "text/batches.h"
+#include "text/seen_words.h"
 #include "train/training_log.h"
 #include "train/update_batch.h"
 #include "train/weight_average.h"
@@ -73,12 +74,13 @@ typedef struct training_run {
     training_state state;
     training_intervals intervals;
     training_clock clock;
-    uint64_t lines_read; /* while data is encoded */
-    bool stopped;        /* by events.stop, before the first update */
-    bool has_saved;      /* this run, or the run that it resumes, has saved MODEL */
-    uint64_t id;         /* of this training, in its checkpoint and log; 0: an earlier version began it */
-    int lock;            /* file descriptor; -1: none */
-    char path[4096];     /* what attend_training_path returned last */
+    attend_word_set *seen; /* the words of the training sources, while they are read; otherwise NULL */
+    uint64_t lines_read;   /* while data is encoded */
+    bool stopped;          /* by events.stop, before the first update */
+    bool has_saved;        /* this run, or the run that it resumes, has saved MODEL */
+    uint64_t id;           /* of this training, in its checkpoint and log; 0: an earlier version began it */
+    int lock;              /* file descriptor; -1: none */
+    char path[4096];       /* what attend_training_path returned last */
 } training_run;
 
 /* Sends a message to the user. */
@@ -109,7 +111,10 @@ int attend_training_check_data_files(const training_run *run); /* whether all fi
 int attend_training_learn_tokenizers(training_run *run);
 /* Reads the tokenizers that a model has. */
 int attend_training_read_tokenizers(training_run *run, const attend_model *m);
-int attend_training_read_data(training_run *run); /* encodes both corpora */
+/* Encodes both corpora. A new model learns which words the training data has. */
+int attend_training_read_data(training_run *run);
+/* Before: the words of the model that training begins with. */
+int attend_training_copy_words(training_run *run, const attend_model *base);
 void attend_training_data_free(training_run *run);
 const char *attend_pairs_spec_name(const attend_pairs_spec *spec); /* a file name, for messages */
 

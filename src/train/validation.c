@@ -4,9 +4,11 @@
 #include "train/training_run.h"
 
 #include "core/memory.h"
+#include "op/packed_weights.h"
 #include "train/team.h"
 #include <attend/search.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { CHUNK = 32 };
@@ -26,7 +28,7 @@ typedef struct validation {
     uint64_t pairs;
     int chunks;
     chunk_result *results;
-    int workers;
+    atomic_int next; /* chunk to run */
 } validation;
 
 /* The token numbers of a chunk. */
@@ -94,7 +96,9 @@ static int add_text(const validation *v, uint64_t number, const attend_translati
     if (status == ATTEND_OK)
         status =
             attend_tokenizer_decode(v->run->tokenizers[ATTEND_TARGET], translation->tokens, translation->count, output);
-    if (status == ATTEND_OK) status = attend_normalize(&reference, text.target, text.target_size);
+    if (status == ATTEND_OK)
+        status =
+            attend_tokenizer_normalize(v->run->tokenizers[ATTEND_TARGET], text.target, text.target_size, &reference);
     const char *const references[1] = { reference.text ? reference.text : "" };
     if (status == ATTEND_OK)
         status = attend_metric_add(&v->metric, &r->sums, output->text ? output->text : "", references, 1);
@@ -118,12 +122,12 @@ static int add_translations(const validation *v, attend_ctx *c, int number, cons
     return status;
 }
 
-/* One thread: every workers-th chunk, with its own context. */
+/* One thread, with its own context: one chunk after another. Threads that find none help with the others' operations. */
 static void run_worker(void *user, int worker)
 {
     validation *v = user;
     attend_ctx *c = v->run->team->contexts[worker];
-    for (int i = worker; i < v->chunks; i += v->workers) {
+    for (int i; (i = atomic_fetch_add(&v->next, 1)) < v->chunks;) {
         chunk p = { .ids = { NULL, NULL } };
         chunk_result *r = &v->results[i];
         r->status = chunk_new(v, i, &p);
@@ -142,8 +146,12 @@ static attend_metric_kind kind_of(attend_valid_metric metric)
         return ATTEND_BLEU;
     case ATTEND_VALID_CHRF:
         return ATTEND_CHRF;
-    case ATTEND_VALID_WORD_ERROR:
+    case ATTEND_VALID_WER:
         return ATTEND_WER;
+    case ATTEND_VALID_CER:
+        return ATTEND_CER;
+    case ATTEND_VALID_LINE_ERROR:
+        return ATTEND_LINE_ERROR;
     case ATTEND_VALID_EXACT:
         return ATTEND_EXACT;
     default:
@@ -156,12 +164,13 @@ int attend_training_measure(training_run *run, double *loss, double *score)
     validation v = { .run = run,
                      .metric = { .kind = kind_of(run->options.valid_metric) },
                      .translate = run->options.valid_metric != ATTEND_VALID_LOSS,
-                     .pairs = attend_corpus_count(run->valid).pairs,
-                     .workers = attend_pool_threads(run->team->pool) };
+                     .pairs = attend_corpus_count(run->valid).pairs };
     v.chunks = (int)((v.pairs + CHUNK - 1) / CHUNK);
     v.results = attend_memory_zeroed((size_t)v.chunks, sizeof *v.results);
     if (!v.results) return attend_fail(ATTEND_NO_MEMORY, "no memory to validate %d chunks", v.chunks);
-    attend_pool_run(run->team->pool, v.workers, run_worker, &v);
+    attend_pool *pool = run->team->pool;
+    attend_params_repack(attend_model_params(run->model), pool);
+    attend_pool_run(pool, attend_pool_threads(pool) < v.chunks ? attend_pool_threads(pool) : v.chunks, run_worker, &v);
     double nll = 0, rows = 0;
     attend_metric_sums sums = { { 0 } };
     int status = ATTEND_OK;
@@ -180,7 +189,7 @@ int attend_training_measure(training_run *run, double *loss, double *score)
 bool attend_training_is_better(const training_run *run, double score)
 {
     const attend_valid_metric metric = run->options.valid_metric;
-    const bool lower_is_better = metric == ATTEND_VALID_LOSS || metric == ATTEND_VALID_WORD_ERROR;
+    const bool lower_is_better = metric == ATTEND_VALID_LOSS || !attend_metric_higher_is_better(kind_of(metric));
     return isnan(run->state.best) || (lower_is_better ? score < run->state.best : score > run->state.best);
 }
 
@@ -217,9 +226,9 @@ int attend_training_validate(training_run *run, bool *better)
     training_state *s = &run->state;
     double loss = 0, score = 0;
     const double start = attend_training_time();
-    attend_weight_average_swap(&run->average);
+    attend_weight_average_swap(&run->average, run->team->pool);
     int status = attend_training_measure(run, &loss, &score);
-    attend_weight_average_swap(&run->average);
+    attend_weight_average_swap(&run->average, run->team->pool);
     run->clock.validation_seconds += attend_training_time() - start;
     if (status != ATTEND_OK) return status;
     s->valid_loss = loss, s->valid_score = score;

@@ -23,40 +23,53 @@ void attend_weight_average_free(weight_average *a)
     a->values = NULL;
 }
 
-typedef struct average_update {
+/* Parts of all parameters, on threads. */
+typedef struct average_work {
     const weight_average *a;
     real decay;
     int parts;
-} average_update;
+} average_work;
+
+static void run_part(const average_work *w, int part, bool swap)
+{
+    const attend_compute compute = { 0 }; /* the parts run on threads already */
+    for (int i = 0; i < attend_params_count(w->a->params); i++) {
+        const attend_param *p = attend_params_at(w->a->params, i);
+        const attend_device *d = attend_device_at(p->memory);
+        const size_t first = p->size * (size_t)part / (size_t)w->parts,
+                     last = p->size * (size_t)(part + 1) / (size_t)w->parts;
+        real *average = w->a->values[i].data + first;
+        if (swap)
+            d->swap(&compute, last - first, p->value + first, average);
+        else
+            d->average(&compute, last - first, w->decay, p->value + first, average);
+    }
+}
 
 static void update_part(void *user, int part)
 {
-    const average_update *u = user;
-    const attend_compute compute = { 0 }; /* the parts run on threads already */
-    for (int i = 0; i < attend_params_count(u->a->params); i++) {
-        const attend_param *p = attend_params_at(u->a->params, i);
-        const size_t first = p->size * (size_t)part / (size_t)u->parts,
-                     last = p->size * (size_t)(part + 1) / (size_t)u->parts;
-        attend_device_at(p->memory)->average(&compute, last - first, u->decay, p->value + first,
-                                             u->a->values[i].data + first);
-    }
+    run_part(user, part, false);
+}
+
+static void swap_part(void *user, int part)
+{
+    run_part(user, part, true);
 }
 
 void attend_weight_average_update(const weight_average *a, uint64_t update, attend_pool *pool)
 {
     if (!a->values) return;
     const double u = (double)update;
-    average_update x = { .a = a,
-                         .decay = (real)fmin(a->decay, (1 + u) / (10 + u)),
-                         .parts = 4 * attend_pool_threads(pool) };
-    attend_pool_run(pool, x.parts, update_part, &x);
+    average_work w = { .a = a,
+                       .decay = (real)fmin(a->decay, (1 + u) / (10 + u)),
+                       .parts = 4 * attend_pool_threads(pool) };
+    attend_pool_run(pool, w.parts, update_part, &w);
 }
 
-void attend_weight_average_swap(const weight_average *a)
+void attend_weight_average_swap(const weight_average *a, attend_pool *pool)
 {
-    for (int i = 0; a->values && i < attend_params_count(a->params); i++) {
-        attend_param *p = attend_params_at(a->params, i);
-        attend_device_at(p->memory)->swap(&(attend_compute){ 0 }, p->size, p->value, a->values[i].data);
-        attend_param_computed(p);
-    }
+    if (!a->values) return;
+    average_work w = { .a = a, .parts = 4 * attend_pool_threads(pool) };
+    attend_pool_run(pool, w.parts, swap_part, &w);
+    for (int i = 0; i < attend_params_count(a->params); i++) attend_param_computed(attend_params_at(a->params, i));
 }

@@ -17,7 +17,7 @@ typedef struct weight_average {
 int attend_weight_average_begin(weight_average *a, attend_params *params, double decay, bool loaded_later);
 void attend_weight_average_update(const weight_average *a, uint64_t update, attend_pool *pool);
 /* Exchanges the weights and their average; a second call undoes it. */
-void attend_weight_average_swap(const weight_average *a);
+void attend_weight_average_swap(const weight_average *a, attend_pool *pool);
 void attend_weight_average_free(weight_average *a);
 
 #endif

@@ -1,4 +1,5 @@
 /* caption.c: says which map is shown: "en-de: cross-attention, layer 1, mean of 4 heads". */
+#include <attend/grid.h>
 #include <attend/view.h>
 
 #include "core/status.h"
@@ -23,6 +24,15 @@ static void describe_heads(char *text, size_t size, const attend_map *map, const
     snprintf(text, size, "%s%s", layers, heads);
 }
 
+static bool has_unknown(const attend_map *map)
+{
+    for (int i = 0; i < map->source_count; i++)
+        if (map->source[i].unknown) return true;
+    for (int i = 0; i < map->target_count; i++)
+        if (map->target[i].unknown) return true;
+    return false;
+}
+
 int attend_view_caption(const attend_map *map, const attend_view_options *o, attend_string *out)
 {
     static const char *const kinds[] = { "cross-attention", "encoder self-attention", "decoder self-attention" };
@@ -37,5 +47,7 @@ int attend_view_caption(const attend_map *map, const attend_view_options *o, att
         if (status == ATTEND_OK) status = attend_string_add(out, ": ", 2);
     }
     if (status == ATTEND_OK) status = attend_string_add(out, kinds[map->kind], strlen(kinds[map->kind]));
-    return status == ATTEND_OK ? attend_string_add(out, heads, strlen(heads)) : status;
+    if (status == ATTEND_OK) status = attend_string_add(out, heads, strlen(heads));
+    static const char unknown[] = "; " ATTEND_UNKNOWN_MARK " not in the training data";
+    return status == ATTEND_OK && has_unknown(map) ? attend_string_add(out, unknown, sizeof unknown - 1) : status;
 }

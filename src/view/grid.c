@@ -57,21 +57,25 @@ typedef struct owned_grid {
     attend_arena arena; /* everything it points to */
 } owned_grid;
 
-static const char *take_label(owned_grid *g, const char *text)
+static const char *take_label(owned_grid *g, const char *text, bool is_unknown)
 {
     const size_t size = strlen(text);
-    char *label = attend_arena_alloc(&g->arena, 3 * size + 4);
-    if (label) write_label(label, text, size);
+    char *label = attend_arena_alloc(&g->arena, 3 * size + 4 + sizeof ATTEND_UNKNOWN_MARK);
+    const size_t used = label ? write_label(label, text, size) : 0;
+    if (label && is_unknown) memcpy(label + used, ATTEND_UNKNOWN_MARK, sizeof ATTEND_UNKNOWN_MARK);
     return label;
 }
 
-/* The labels of `count` tokens or, if `tokens` is NULL, words. NULL: no memory. */
-static const char *const *take_labels(owned_grid *g, const attend_map_token *tokens, const char *const *words,
-                                      int count)
+/* The labels of the tokens or words of a side, `count` of them. NULL: no memory. */
+static const char *const *take_labels(owned_grid *g, const attend_map *map, bool target, bool by_token, int count)
 {
+    const attend_map_token *tokens = target ? map->target : map->source;
+    const char *const *words = target ? map->target_words : map->source_words;
     const char **labels = attend_arena_alloc(&g->arena, ((size_t)count + 1) * sizeof *labels);
-    for (int i = 0; labels && i < count; i++)
-        if (!(labels[i] = take_label(g, tokens ? tokens[i].text : words[i]))) return NULL;
+    for (int i = 0; labels && i < count; i++) {
+        const bool is_unknown = by_token ? tokens[i].unknown : attend_map_word_is_unknown(map, target, i);
+        if (!(labels[i] = take_label(g, by_token ? tokens[i].text : words[i], is_unknown))) return NULL;
+    }
     return labels;
 }
 
@@ -130,8 +134,8 @@ static bool fill(owned_grid *o, const attend_map *map, const attend_view_options
     const bool by_token = options->by_token;
     float *weights = attend_arena_alloc(&o->arena, ((size_t)g->rows * (size_t)g->columns + 1) * sizeof *weights);
     g->weights = weights;
-    g->row_labels = take_labels(o, by_token ? map->target : NULL, map->target_words, g->rows);
-    g->column_labels = take_labels(o, by_token ? map->source : NULL, map->source_words, g->columns);
+    g->row_labels = take_labels(o, map, true, by_token, g->rows);
+    g->column_labels = take_labels(o, map, false, by_token, g->columns);
     if (!weights || !g->row_labels || !g->column_labels || !fill_probabilities(o, map, by_token)) return false;
     (by_token ? attend_map_weights : attend_map_word_weights)(map, options->layer, options->head, weights);
     g->is_causal = is_causal(g, map);

@@ -26,7 +26,7 @@ static void put_number(attend_json_writer *w, double x)
         attend_json_put_integer(w, llround(SCALE * fmax(-LIMIT, fmin(LIMIT, x))));
 }
 
-/* "source" or "target" with "Tokens", "Word" or "Words" after it. */
+/* "source" or "target" with "Tokens", "Word", "Unknown" or "Words" after it. */
 static void put_side_key(attend_json_writer *w, const char *side, const char *part)
 {
     char key[32];
@@ -43,6 +43,10 @@ static void put_side(attend_json_writer *w, const char *side, const char *text, 
     attend_json_end_array(w);
     put_side_key(w, side, "Word"), attend_json_begin_array(w);
     for (int i = 0; i < count; i++) attend_json_put_integer(w, tokens[i].word);
+    attend_json_end_array(w);
+    put_side_key(w, side, "Unknown"), attend_json_begin_array(w);
+    for (int i = 0; i < count; i++)
+        if (tokens[i].unknown) attend_json_put_integer(w, i);
     attend_json_end_array(w);
     put_side_key(w, side, "Words"), attend_json_begin_array(w);
     for (int i = 0; i < word_count; i++) attend_json_put_text(w, words[i]);
@@ -97,6 +101,7 @@ static void put_map(attend_json_writer *w, const attend_map *map, const attend_v
     attend_json_put_key(w, "attention"), attend_json_put_text(w, attend_attention_kind_name(map->kind));
     put_side(w, "source", map->source_text, map->source, map->source_count, map->source_words, map->source_word_count);
     put_side(w, "target", map->target_text, map->target, map->target_count, map->target_words, map->target_word_count);
+    attend_json_put_key(w, "letters"), attend_json_put_bool(w, map->source_unit == ATTEND_UNIT_CHARACTER);
     attend_json_put_key(w, "layers"), attend_json_put_integer(w, map->layers);
     attend_json_put_key(w, "heads"), attend_json_put_integer(w, map->heads);
     put_probabilities(w, map);

@@ -18,8 +18,19 @@ static void put_tokens(attend_json_writer *w, const char *key, const attend_map_
             attend_json_put_integer(w, tokens[i].word);
         else
             attend_json_put_null(w);
+        if (tokens[i].unknown) attend_json_put_key(w, "unknown"), attend_json_put_bool(w, true);
         attend_json_end_object(w);
     }
+    attend_json_end_array(w);
+}
+
+/* The words, or characters, that the training data did not have. */
+static void put_unknown(attend_json_writer *w, const attend_map *map)
+{
+    attend_json_put_key(w, "unknown");
+    attend_json_begin_array(w);
+    for (int i = 0; i < map->source_word_count; i++)
+        if (attend_map_word_is_unknown(map, false, i)) attend_json_put_text(w, map->source_words[i]);
     attend_json_end_array(w);
 }
 
@@ -165,6 +176,7 @@ int attend_view_json_members(const attend_map *map, const attend_view_options *o
     put_statistics(w, map, o);
     put_words(w, "source_words", map->source_words, map->source_word_count);
     put_words(w, "target_words", map->target_words, map->target_word_count);
+    put_unknown(w, map);
     put_tokens(w, "source_pieces", map->source, map->source_count);
     put_tokens(w, "target_pieces", map->target, map->target_count);
     if (map->probability) put_probabilities(w, map);

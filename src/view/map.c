@@ -9,6 +9,7 @@
 #include "decode/top_tokens.h"
 #include "text/pipeline.h"
 #include "text/tokenizer.h"
+#include "text/unknowns.h"
 #include <math.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ typedef struct map_builder {
     attend_attention_kind kind;
     attend_pipeline sides[2];     /* source, target: one text and its tokens with ATTEND_END; empty unless has_side */
     attend_encoded_text texts[2]; /* of each side */
+    attend_unknown_list unknowns[2];
 } map_builder;
 
 /* ---- memory ---- */
@@ -106,6 +108,9 @@ static int read_sides(map_builder *b, const char *source, const char *target, co
         status = target ? encode(b, 1, target) : attend_pipeline_add_tokens(&b->sides[1], ids, count, &b->texts[1]);
     for (int i = 0; status == ATTEND_OK && i < 2; i++)
         if (has_side(b, i)) status = check_size(b, i);
+    for (int i = 0; status == ATTEND_OK && i < 2; i++) /* of what the user wrote */
+        if (has_side(b, i) && (i == 0 || target))
+            status = attend_pipeline_unknowns(&b->sides[i], &b->texts[i], &b->unknowns[i]);
     if (status == ATTEND_OK && has_side(b, 1)) status = attend_pipeline_add_end(&b->sides[1], &b->texts[1]);
     return status;
 }
@@ -136,8 +141,16 @@ static const char *token_text(owned_map *w, const attend_pipeline *x, int i)
     return copy(w, spelled, strlen(spelled));
 }
 
+static bool is_unknown(const attend_unknown_list *l, attend_span token)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->items[i].span.begin < token.end && token.begin < l->items[i].span.end) return true;
+    return false;
+}
+
 /* The tokens of a side followed by "</s>" or, as a decoder reads them, preceded by "<s>". */
-static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *x, bool shifted)
+static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *x, const attend_unknown_list *unknowns,
+                                           bool shifted)
 {
     const int count = x->ids.count, first = shifted ? 1 : 0;
     attend_map_token *tokens = allocate(w, (size_t)count, sizeof *tokens);
@@ -149,7 +162,8 @@ static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *
     for (int i = first; i < count; i++)
         tokens[i] = (attend_map_token){ .text = token_text(w, x, i - first),
                                         .id = x->ids.ids[i - first],
-                                        .word = words[i - first] };
+                                        .word = words[i - first],
+                                        .unknown = is_unknown(unknowns, x->ids.spans[i - first]) };
     for (int i = 0; i < count; i++)
         if (!tokens[i].text) return NULL;
     return tokens;
@@ -174,18 +188,19 @@ static const char *const *copy_words(owned_map *w, const attend_pipeline *x, int
 static int fill_sides(map_builder *b)
 {
     attend_map *map = &b->owned->map;
-    const bool is_decoder = b->kind == ATTEND_ATTENTION_DECODER;
-    const attend_pipeline *s = &b->sides[is_decoder], *t = &b->sides[b->kind != ATTEND_ATTENTION_ENCODER];
+    const bool is_decoder = b->kind == ATTEND_ATTENTION_DECODER, is_encoder = b->kind == ATTEND_ATTENTION_ENCODER;
+    const attend_pipeline *s = &b->sides[is_decoder], *t = &b->sides[!is_encoder];
     map->source_text = copy(b->owned, s->text.text, b->texts[is_decoder].size);
-    map->source = copy_tokens(b->owned, s, is_decoder);
+    map->source = copy_tokens(b->owned, s, &b->unknowns[is_decoder], is_decoder);
     map->source_words = copy_words(b->owned, s, &map->source_word_count);
     map->source_count = s->ids.count, map->target_count = t->ids.count;
+    map->source_unit = s->unit, map->target_unit = t->unit;
     if (s == t) {
         map->target_text = map->source_text, map->target = map->source;
         map->target_words = map->source_words, map->target_word_count = map->source_word_count;
     } else {
         map->target_text = copy(b->owned, t->text.text, b->texts[1].size);
-        map->target = copy_tokens(b->owned, t, false);
+        map->target = copy_tokens(b->owned, t, &b->unknowns[1], false);
         map->target_words = copy_words(b->owned, t, &map->target_word_count);
     }
     return map->source_text && map->target_text && map->source && map->target && map->source_words && map->target_words
@@ -327,6 +342,15 @@ static int check_kind(map_builder *b)
     return attend_fail(ATTEND_BAD_USAGE, "%s", missing[b->kind]);
 }
 
+bool attend_map_word_is_unknown(const attend_map *map, bool target, int word)
+{
+    ATTEND_REQUIRE(false, map);
+    const attend_map_token *tokens = target ? map->target : map->source;
+    for (int i = 0; i < (target ? map->target_count : map->source_count); i++)
+        if (tokens[i].word == word && word >= 0 && tokens[i].unknown) return true;
+    return false;
+}
+
 int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind,
                    const char *source, const char *target, const int *target_ids, int target_count, double score)
 {
@@ -340,7 +364,10 @@ int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, atten
     if (status == ATTEND_OK) status = fill_arrays(&b, c);
     b.owned->map.forced = target && has_side(&b, 1);
     b.owned->map.score = isnan(score) || !has_side(&b, 1) ? b.owned->map.log_probability : score;
-    for (int i = 0; i < 2; i++) attend_pipeline_free(&b.sides[i]);
+    for (int i = 0; i < 2; i++) {
+        attend_pipeline_free(&b.sides[i]);
+        attend_unknown_list_free(&b.unknowns[i]);
+    }
     if (status == ATTEND_OK)
         *out = &b.owned->map;
     else

@@ -145,15 +145,17 @@ function showFigures() {
   }
   if (m.weights) figures.push(figure("entropy", now.entropy.toFixed(2) + " bits", "of the attention of a step, mean over the steps"));
   if (m.weights && m.attention === "cross")
-    figures.push(figure("coverage", `${words - now.uncovered.length} of ${words} words`, "source words that receive attention of 0.2 or more in all"));
+    figures.push(figure("coverage", `${words - now.uncovered.length} of ${words} ${m.letters ? "letters" : "words"}`, `source ${m.letters ? "letters" : "words"} that receive attention of 0.2 or more in all`));
   byId("figures").replaceChildren(...figures);
 
   const warnings = [];
   const quoted = (text) => create("q", text, { dir: "auto" });
-  if (now.uncovered.length) {
-    const some = now.uncovered.slice(0, 8).flatMap((i) => [" ", quoted(visible(m.sourceWords[i]))]);
-    warnings.push(create("li", ["Not covered:", ...some, now.uncovered.length > 8 ? ` and ${now.uncovered.length - 8} more` : ""]));
-  }
+  const listed = (title, words) => {
+    const some = words.slice(0, 8).flatMap((word) => [" ", quoted(visible(word))]);
+    if (words.length) warnings.push(create("li", [title, ...some, words.length > 8 ? ` and ${words.length - 8} more` : ""]));
+  };
+  listed(`Not in the training data (${UNKNOWN}):`, unknownWords(m.sourceUnknown, m.sourceWord, m.sourceWords));
+  listed("Not covered:", now.uncovered.map((i) => m.sourceWords[i]));
   if (now.loop) warnings.push(create("li", ["Repetition: ", quoted(visible(now.loop.text))]));
   if (now.broken) warnings.push(create("li", "Some weights are non-finite; they are shown as 0."));
   if (!m.weights) warnings.push(create("li", "This model has no attention: only its tokens and their probabilities are shown."));
@@ -166,7 +168,8 @@ function captionOf(m, { layer, head }, withModel) {
   const allLayers = layer < 0 && m.layers > 1, allHeads = head < 0 && m.heads > 1, model = data.models[modelOf(m)].name;
   const layers = m.layers < 2 ? "" : allLayers ? `, mean of ${m.layers} layers` : `, layer ${layer}`;
   const heads = m.heads < 2 ? "" : !allHeads ? `, head ${head}` : allLayers ? ` and ${m.heads} heads` : `, mean of ${m.heads} heads`;
-  return (withModel && model ? visible(model) + ": " : "") + name + layers + heads;
+  const unknown = m.sourceUnknown.length + m.targetUnknown.length > 0 ? `; ${UNKNOWN} not in the training data` : "";
+  return (withModel && model ? visible(model) + ": " : "") + name + layers + heads + unknown;
 }
 
 const caption = () => {

@@ -58,16 +58,28 @@ const visible = (text) => (text === "" ? "␣" : text
   .replace(/[\0-\x1f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
   .replace(/\x7f/g, "\u2421").replace(/[\x80-\x9f\ufffe\uffff]/g, "\ufffd"));
 
+const UNKNOWN = "\u2047"; /* after what the training data did not have (attend/grid.h) */
+
+/* The words of one side that the training data did not have. */
+function unknownWords(unknown, wordOf, words) {
+  const all = new Set(unknown.map((i) => wordOf[i]));
+  return words.filter((_, word) => all.has(word));
+}
+
 /* The units of one side, each with its tokens. */
-function unitsOf(tokens, wordOf, words, byToken) {
-  if (byToken)
-    return tokens.map((text, i) => ({
+function unitsOf(tokens, wordOf, words, unknown, byToken) {
+  const units = byToken
+    ? tokens.map((text, i) => ({
       text: visible(text), tokens: [i], word: wordOf[i],
       joined: i > 0 && wordOf[i] >= 0 && wordOf[i] === wordOf[i - 1],
       end: wordOf[i] < 0,
-    }));
-  const units = words.map((text, i) => ({ text: visible(text), tokens: [], word: i, joined: false, end: false }));
-  wordOf.forEach((word, i) => { if (units[word]) units[word].tokens.push(i); });
+    }))
+    : words.map((text, i) => ({ text: visible(text), tokens: [], word: i, joined: false, end: false }));
+  if (!byToken) wordOf.forEach((word, i) => { if (units[word]) units[word].tokens.push(i); });
+  for (const unit of units) {
+    unit.unknown = unit.tokens.some((i) => unknown.includes(i));
+    if (unit.unknown) unit.text += UNKNOWN;
+  }
   return units;
 }
 
@@ -83,8 +95,8 @@ const mean = (list) => (list.length ? list.reduce((a, b) => a + b, 0) / list.len
 
 /* Everything a view draws. Between words, weights are summed over the tokens of a source word and averaged over those of a target word. */
 function viewOf(map, byToken, layer, head) {
-  const source = unitsOf(map.sourceTokens, map.sourceWord, map.sourceWords, byToken);
-  const target = unitsOf(map.targetTokens, map.targetWord, map.targetWords, byToken);
+  const source = unitsOf(map.sourceTokens, map.sourceWord, map.sourceWords, map.sourceUnknown, byToken);
+  const target = unitsOf(map.targetTokens, map.targetWord, map.targetWords, map.targetUnknown, byToken);
   const S = source.length, T = target.length, columns = map.sourceTokens.length;
   const weights = new Float64Array(T * S);
   for (const unit of source) unit.coverage = 0;

@@ -195,7 +195,9 @@ static int fill_captions(attend_picture_panel *to, const attend_map *map, attend
     o.model_count = 0;
     attend_string *line = &to->caption[model ? 1 : 0];
     if (status == ATTEND_OK) status = caption_label(map, &o, line);
-    const char *comma = status == ATTEND_OK && is_one ? strstr(line->text, ", ") : NULL;
+    const char *comma = status == ATTEND_OK && is_one ? strstr(line->text, ", ") : NULL,
+               *note = status == ATTEND_OK && is_one ? strstr(line->text, "; ") : NULL;
+    if (note) line->size = (size_t)(note - line->text), line->text[line->size] = '\0';
     if (comma) {
         line->size -= (size_t)(comma + 2 - line->text);
         memmove(line->text, comma + 2, line->size + 1);

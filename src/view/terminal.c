@@ -234,7 +234,8 @@ static void put_statistics(sheet *s, const attend_map *map, const attend_view_op
     snprintf(text, sizeof text, "%sentropy %.2f bits", probabilities, r.entropy);
     put_lines(s, text);
     if (r.uncovered > 0) {
-        snprintf(text, sizeof text, "%d source word%s almost no attention", r.uncovered,
+        snprintf(text, sizeof text, "%d source %s%s almost no attention", r.uncovered,
+                 map->source_unit == ATTEND_UNIT_CHARACTER ? "letter" : "word",
                  r.uncovered > 1 ? "s receive" : " receives");
         put_lines(s, text);
     }

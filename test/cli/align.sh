@@ -81,7 +81,7 @@ expect 2 'there is no layer 1' align --model heads --input test.tsv --layer 1
 expect 2 'every layer and head' align --model heads --input test.tsv --evaluate-maps --head 1
 expect 0 'aligns by            layer 0, mean of 2 heads' info heads
 [ "$("$attend" align --model heads --input test.tsv --evaluate-maps | grep -c '^AER')" = 3 ] || fail 'expected three maps'
-expect 0 'best by IBM Model 1: layer 0, ' align --model heads --input test.tsv --evaluate-maps
+expect 0 'best by the word aligner: layer 0, ' align --model heads --input test.tsv --evaluate-maps
 is 'maps against gold' "$("$attend" align --model heads --input test.tsv --gold gold | cut -c1-10)" \
     "$("$attend" align --model heads --input test.tsv --gold gold --evaluate-maps | grep '^AER.*mean of' | cut -c1-10)"
 cp heads chosen
@@ -91,7 +91,7 @@ same 'a checkpoint that was refused' heads.checkpoint copy.checkpoint
 expect 3 'gold.short has 199 lines' align --model chosen --input test.tsv --gold gold.short --select-map
 # pairs without links select nothing
 cp chosen before
-printf 'a a\tb b\n' >no.links # IBM Model 1 does not link repeated words
+printf 'a a a a\tb\n' >no.links # no word of the source is likelier than the others, so that no link is sure
 expect 3 'none can be selected; chosen is unchanged' align --model chosen --input no.links --select-map
 same 'a model without a selection' before chosen
 same 'the model before a failed selection, and after it' heads chosen
@@ -112,8 +112,37 @@ expect 0 'reverse:' align --model m1 --reverse-model heads --input back.tsv --ev
 # training with validation pairs selects a map at its end
 "$attend" train --train train.tsv --valid test.tsv --model valid --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --heads 2 \
     --learning-rate 0.004 --threads 2 --updates 60 --quiet || { echo "training failed"; exit 1; }
-is 'the map that training selected' "$("$attend" align --model valid --input test.tsv --evaluate-maps | sed -n 's/^best by IBM Model 1: //p')" \
+is 'the map that training selected' "$("$attend" align --model valid --input test.tsv --evaluate-maps | sed -n 's/^best by the word aligner: //p')" \
     "$("$attend" info valid | sed -n 's/^  aligns by *//p')"
+
+# without a model: the word aligner, trained on the pairs, saved, and used on other pairs
+expect 0 '' align --input train.tsv --save words.aligner
+"$attend" align --aligner words.aligner --input test.tsv >links || fail 'the aligner failed'
+"$attend" align --aligner words.aligner --input test.tsv --threads 1 >links.1 && same 'links on one thread' links links.1
+is 'lines of links' "$(wc -l <links)" 200
+"$attend" align --aligner words.aligner --input test.tsv --gold gold | grep -q '^AER 0\.0.*agreed$' || fail "the aligner has an error above 0.1: $("$attend" align --aligner words.aligner --input test.tsv --gold gold)"
+is 'methods of the aligner' "$("$attend" align --aligner words.aligner --input test.tsv --gold gold | grep -c '^AER')" 8
+expect 0 '"agreed": {"aer": 0.0' align --aligner words.aligner --input test.tsv --gold gold --json
+expect 0 '{"links": [[' align --aligner words.aligner --input test.tsv --json
+expect 0 'intersection' align --aligner words.aligner --input test.tsv --gold gold --symmetrize intersection
+"$attend" align --input train.tsv --threads 1 >one && "$attend" align --input train.tsv --threads 3 >three && same 'links on one and three threads' one three
+cat train.tsv | "$attend" align --input /dev/stdin >piped && same 'links of a pipe' one piped
+fewer=$("$attend" align --aligner words.aligner --input test.tsv --threshold 0.99 | wc -w)
+[ "$fewer" -lt "$(wc -w <links)" ] || fail 'a larger threshold gives no fewer links'
+expect 0 'pair 2 is not aligned: a side is empty' align --aligner words.aligner --input two.tsv
+expect 4 'is not a word aligner' align --aligner m1 --input test.tsv
+head -c 1000 words.aligner >cut.aligner
+expect 4 'cut.aligner' align --aligner cut.aligner --input test.tsv
+expect 2 '--layer requires --model' align --input test.tsv --layer 0
+expect 2 '--alignment soft requires --model' align --input test.tsv --alignment soft
+expect 2 'without --model' align --model m1 --input test.tsv --threshold 0.3
+expect 2 'excludes --aligner' align --aligner words.aligner --save again --input test.tsv
+expect 2 '--input PAIRS is required' align
+printf '\t\n' >nothing.tsv
+expect 3 'no pair to learn' align --input nothing.tsv
+head -100 letters.tsv >some.letters
+expect 0 '2-0 1-1 0-2' align --input some.letters
+expect 0 '0-0' align --input some.letters --unit word
 
 # scores: the sum over tokens, and the perplexity
 "$attend" score --model m1 --input test.tsv --per-token 2>summary |

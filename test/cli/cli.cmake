@@ -23,6 +23,7 @@ endif()
 if(NOT ATTEND_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU") # a check of the option tables: one build is enough
   add_test(NAME cli_old_names COMMAND ${CMAKE_CURRENT_LIST_DIR}/old_names.sh $<TARGET_FILE:attend_command>)
 endif()
+add_test(NAME cli_unknown COMMAND ${CMAKE_CURRENT_LIST_DIR}/unknown.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:json_lines>)
 add_test(NAME cli_convert COMMAND ${CMAKE_CURRENT_LIST_DIR}/convert.sh $<TARGET_FILE:attend_command>)
 add_test(NAME cli_garbage COMMAND ${CMAKE_CURRENT_LIST_DIR}/garbage.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:garbage> $<TARGET_FILE:json_lines> 20000)
 add_test(NAME cli_overflow COMMAND ${CMAKE_CURRENT_LIST_DIR}/overflow.sh $<TARGET_FILE:attend_command> $<TARGET_FILE:scale_weights>)

@@ -41,8 +41,8 @@ short="$small --updates 40"
     expect 2 "would share the directory comparison/a_b" $short --variant 'a b: cell=gru' --variant 'a_b: cell=lstm'
     expect 2 "is given twice" $short --vary attention=dot --vary attention=none
     expect 2 'is reserved for files of the comparison' $short --variant 'comparison.json: cell=gru'
-    expect 2 'is not UTF-8' $short --variant "$(printf 'a\377: cell=gru')"
-    expect 2 'contains a control character' $short --variant "$(printf 'a\nb: cell=gru')"
+    expect 2 "the variant 'a\xff' is not UTF-8" $short --variant "$(printf 'a\377: cell=gru')"
+    expect 2 "the variant 'a\nb' contains a control character" $short --variant "$(printf 'a\nb: cell=gru')"
     expect 2 'at most 100 are allowed' $short --variant "$(printf '%0101d: cell=gru' 0)"
     expect 2 'variants or more, but at most 256 are allowed' $short --vary "seed=$(seq -s, 1 257)"
     expect 2 "unknown metric 'blue'; did you mean 'bleu'?" $short --vary attention=dot --metric blue
@@ -170,7 +170,7 @@ expect 0 'chrF2' "$@" --beam 2 --metric chrf,ter --quiet
 expect 0 'variants    4, 0 of them already done' "$@" --fresh --learning-rate 0.02
 same 'the options' <(grep learning-rate c/two_layers/options) <(printf 'learning-rate\t0.02\n')
 
-# a configuration file; a pipe; pairs of words, which are scored by exact match
+# a configuration file; a pipe; pairs of words, which are scored by word error
 printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >settings
 # shellcheck disable=SC2086
 {
@@ -183,7 +183,7 @@ printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >setti
     "$attend" compare ${small#--train pairs.tsv} --train - --updates 20 --vary seed=1,2 --output from-pipe --quiet <pairs.tsv >/dev/null || fail 'standard input fails'
     same 'pairs from a pipe' from-file/seed=2/model from-pipe/seed=2/model
     tr -d ' ' <pairs.tsv >words.tsv
-    expect 0 'exact' --train words.tsv --valid words.tsv --hidden 16 --updates 5 --vary attention=dot --output words --threads 2
+    expect 0 'word error' --train words.tsv --valid words.tsv --hidden 16 --updates 5 --vary attention=dot --output words --threads 2
 }
 
 # ---- a variant that fails does not affect the others ----

@@ -21,6 +21,7 @@ agree() { # CODE TEXT MODEL: all verbs
     expect "$1" "$2" evaluate --model "$3" --input pairs.tsv --beam 1
     expect "$1" "$2" show --model "$3" 'abc abd'
     expect "$1" "$2" convert --model "$3" --precision int8 --output small
+    expect "$1" "$2" convert --average "$3" "$3" --output small
 }
 agree 0 '' good
 for name in $names; do agree 4 ": $name" "$name"; done

@@ -13,7 +13,7 @@ number() { # of WORD in the JSON on standard input, the first there is
 while read -r metric tokens case count system other; do
     case $metric in \#*) continue ;; esac
     set -- --metric "$metric" --bleu-tokenizer "$tokens" --reference "$lines/reference.txt"
-    [ "$case" = lc ] && set -- "$@" --lowercase
+    [ "$case" = lc ] && set -- "$@" --ignore-case
     [ "$count" = 2 ] && set -- "$@" --reference "$lines/second.txt"
     for which in system other; do
         found=$("$attend" evaluate --hypothesis "$lines/$which.txt" "$@" | awk '{ print $2 }')
@@ -27,9 +27,27 @@ printf 'tomato\tT AH M EY T OW\nroute\tR UW T\ntomato\tT AH M AA T OW\nthe\tDH A
 printf 'T AH M AA T OW\nR AW D\nDH IY\n' >by_source
 printf 'T AH M AA T OW\nR AW D\nT AH M AA T OW\nDH IY\nR AW D\nDH IY\nR AW D\n' >by_pair
 for file in by_source by_pair; do
-    expect 0 'exact            66.67   exact|nrefs:2|' --hypothesis $file --input words.tsv
+    expect 0 'exact            66.67   exact|nrefs:2|' --hypothesis $file --input words.tsv --metric exact
     expect 0 'wer               9.09   ' --hypothesis $file --input words.tsv --metric wer # one of 6 + 3 + 2
 done
+# where lines are words: names that fit, wrong lines and wrong phonemes; the names of metrics keep their meaning and form
+"$attend" evaluate --hypothesis by_source --input words.tsv >named
+is 'the scores of pronunciations' 'word error 33.3 %, phoneme error 9.1 %,' "$(awk '{ printf "%s %s %s %s%s", $1, $2, $3, $4, NR < 2 ? ", " : "," }' named)"
+expect 0 'word error       33.3 %' --hypothesis by_source --input words.tsv --metric word-error
+expect 0 'line-error       33.33' --hypothesis by_source --input words.tsv --metric line-error,wer
+expect 0 '"line-error": {"score": 33.3333' --hypothesis by_source --input words.tsv --json
+expect 0 '"bleu": {' --hypothesis by_source --input words.tsv --json
+printf 'cat\tchat\ndog\tchien\n' >spelled.tsv
+printf 'chat\nchein\n' >spelled
+expect 0 'character error  22.2 %' --hypothesis spelled --input spelled.tsv
+expect 0 'word error       50.0 %' --hypothesis spelled --input spelled.tsv
+expect 2 "did you mean 'phoneme-error'?" --hypothesis spelled --input spelled.tsv --metric phonem-error
+# sentences: word-error counts words, and BLEU and chrF come first
+printf 'the cat sat here\nall is well\n' >sentences
+printf 'the cat sat there\nall is well\n' >spoken
+expect 0 'wer              14.29' --hypothesis spoken --reference sentences --metric word-error
+is 'the first scores of sentences' 'bleu chrf' "$("$attend" evaluate --hypothesis spoken --reference sentences | awk 'NR < 3 { printf "%s%s", s, $1; s = " " }')"
+"$attend" evaluate --hypothesis spoken --reference sentences | grep -q line-error && fail 'sentences have a line error'
 sed '$d' words.tsv >six.tsv
 cut -f1 six.tsv >six.source
 cut -f2 six.tsv >six.target

@@ -220,12 +220,13 @@ int main(int argc, char **argv)
     close(to[1]);
     char *said = NULL, sentence[256] = "";
     size_t capacity = 0;
-    long count = 0, before = -1;
+    long count = 0, held = 0, before = -1;
     bool ok = true;
     FILE *f = fdopen(from[0], "rb");
     for (ssize_t size; f && (size = getline(&said, &capacity, f)) > 0; count++) {
         if (said[size - 1] == '\n') said[size - 1] = '\0';
         if (ok && count < lines) ok = check_line(count, said, sentence, sizeof sentence);
+        held += ok;
         if (count + 1 == early) before = memory_of(child);
     }
     if (f) fclose(f);
@@ -233,8 +234,9 @@ int main(int argc, char **argv)
     struct rusage used = { 0 };
     wait4(child, &status, 0, &used);
     waitpid(writer, NULL, 0);
-    printf("%ld lines in, %ld out, status %d, %ld s; peak memory %ld kB after %ld lines, %ld kB at the end\n", lines,
-           count, status, (long)(time(NULL) - begin), before, early, used.ru_maxrss);
+    printf(
+        "tried %ld, held %ld: %ld lines out, status %d, %ld s; peak memory %ld kB after %ld lines, %ld kB at the end\n",
+        lines, held, count, status, (long)(time(NULL) - begin), before, early, used.ru_maxrss);
     if (count != lines || status != 0) ok = false;
     if (before > 0 && used.ru_maxrss > before + GROWTH_KB) {
         printf("memory grows\n");

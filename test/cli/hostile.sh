@@ -144,6 +144,12 @@ tail -200 pairs.tsv >b.tsv
     cat b.tsv >pipe &
     timeout 60 "$attend" train --valid none --train a.tsv --train pipe --model piped $small --updates 5 --quiet || fail 'a pipe'
     cmp -s several piped || fail 'a pipe gives another model'
+    cat pipe >got & # a log is not read back from a pipe, and not from a device
+    expect 0 'done' train --train a.tsv --model piped --fresh $small --updates 5 --log-every 1 --log pipe
+    wait $!
+    [ "$(grep -c '^{"update": ' got)" -ge 5 ] || fail "a log in a pipe: $(cat got)"
+    expect 0 '{"update": 5' train --train a.tsv --model piped --fresh $small --updates 5 --log-every 1 --log /dev/stdout
+    expect 0 'done' train --train a.tsv --model piped --fresh $small --updates 5 --log /dev/null
     expect 3 '(/dev/fd/' train --train <(echo no tab) --model x $small --updates 1
     expect 5 'it is a device' check --train /dev/zero
     expect 2 'is given 2 times' check --train - --valid -

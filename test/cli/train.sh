@@ -31,7 +31,7 @@ expect 2 "hidden '32', and now it is '33'" train --train pairs.tsv --valid valid
 expect 0 'cell                 gru' info m
 
 # the average of the last models, if it is better; running the command again changes nothing
-expect 2 'the number of models to average is 1; it must be 0 or from 2 to 1000' train --train pairs.tsv --valid valid.tsv --model a $small --updates 40 --average-last 1
+expect 2 'average-last is 1; it must be 0 or from 2 to 1000' train --train pairs.tsv --valid valid.tsv --model a $small --updates 40 --average-last 1
 expect 0 'the average of the last 3 models: perplexity' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 \
     --save-every 10 --valid-every 20 --average-last 3
 [ "$(echo a.update-*)" = 'a.update-30 a.update-40 a.update-41' ] || { echo "kept: $(echo a.update-*)"; failed=1; }
@@ -87,7 +87,7 @@ expect 2 'is larger than --beam' translate --model m --n-best 9
 expect 4 'plain text' translate --model pairs.tsv
 expect 5 'none' translate --model none
 expect 4 'source.vocabulary' translate --model "$2"
-expect 0 'bleu' evaluate --hypothesis out --reference out
+expect 0 'bleu' evaluate --hypothesis out --reference out --metric bleu
 expect 3 'numbers of lines must be equal' evaluate --hypothesis out --reference pairs.src
 
 # scores and links of reversed letters

@@ -86,7 +86,8 @@ is 'lines' 6 "$(wc -l <out | tr -d ' ')"
 is 'the first' 'h e d' "$(head -1 out)"
 is 'empty lines' '' "$(sed -n '2,3p;5p' out | tr -d '\n')"
 is 'the unknown' '<unk> d b' "$(sed -n 4p out)"
-is 'a warning' 'attend translate: line 5 is not translated: it is not UTF-8; its translation is an empty line' "$(cat printed)"
+is 'a warning' 'attend translate: line 5 is not translated: it is not UTF-8; its translation is an empty line' "$(head -1 printed)"
+is 'the warning about all lines' "attend translate: warning: the vocabulary of the model does not have these words: 'zebra'; 1 of 6 lines have some" "$(sed 1d printed)"
 is 'quiet' '' "$("$attend" translate --model one --quiet <lines 2>&1 >/dev/null)"
 # outputs that are inputs
 cp one kept && cp lines kept.lines && ln -s kept kept.link

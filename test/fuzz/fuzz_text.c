@@ -88,7 +88,7 @@ static int next_line(void *user, const char **line, size_t *size)
 
 static void learn_one(part text, attend_token_kind kind)
 {
-    const attend_tokenizer_options options = { kind, 300, 1 };
+    const attend_tokenizer_options options = { .kind = kind, .vocab_size = 300, .min_count = 1 };
     attend_tokenizer *t = NULL, *back = NULL;
     attend_string vocabulary = { 0 }, rest = { 0 };
     part lines = text;

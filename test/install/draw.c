@@ -5,7 +5,7 @@
 
 int main(void)
 {
-    const attend_map_token tokens[] = { { "a", 3, 0 }, { "b", 4, 1 } };
+    const attend_map_token tokens[] = { { .text = "a", .id = 3, .word = 0 }, { .text = "b", .id = 4, .word = 1 } };
     const char *const words[] = { "a", "b" };
     const float weights[] = { 0.25f, 0.75f, 1, 0 };
     const attend_map map = { .source_text = "a b",

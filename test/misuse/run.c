@@ -92,6 +92,6 @@ int main(int argc, char **argv)
         functions++, calls += f->count;
     }
     objects_remove();
-    printf("%d functions, %d calls, %d faults\n", functions, calls, p->faults);
+    printf("%d functions: tried %d, held %d\n", functions, calls, calls - p->faults);
     return p->faults > 0;
 }

@@ -19,7 +19,9 @@ int main(int argc, char **argv)
 {
     FILE *f = argc == 4 ? fopen(argv[1], "rb") : NULL;
     if (!f) return 2;
-    const attend_tokenizer_options options = { ATTEND_TOKENS_BPE, atoi(argv[2]), atoi(argv[3]) };
+    const attend_tokenizer_options options = { .vocab_size = atoi(argv[2]),
+                                               .min_count = atoi(argv[3]),
+                                               .kind = ATTEND_TOKENS_BPE };
     attend_tokenizer *t = NULL;
     attend_ids ids = { 0 };
     const char *text;

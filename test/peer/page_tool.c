@@ -136,6 +136,9 @@ static void add_hostile(sheet *s)
     add(s, "שלום עולם , זה משפט שנכתב מימין לשמאל .", "مرحبا بالعالم ، هذه جملة تكتب من اليمين إلى اليسار .", NULL, 1,
         1, 0.5);
     add(s, "many heads", "viele Köpfe", NULL, 2, 3, 0.5);
+    add(s, "the wom|bat sleeps", "der Wombat schläft", NULL, 1, 1, 0.5);
+    sample_map *with_unknown = (sample_map *)s->maps[s->maps_used - 1];
+    with_unknown->source.tokens[1].unknown = with_unknown->source.tokens[2].unknown = true;
     add(s, "control \x01 and \xff bytes \xe2\x80\xa8 end", "rien \x7f \xed\xa0\x80 .", NULL, 1, 1, 0.5);
     add(s, "I went home and then I slept .", "je suis allé je suis allé je suis allé je suis allé .",
         "0-0 0-1 0-2 1-3 1-4 1-5 1-6 1-7 1-8 2-9 2-10 2-11 2-12", 1, 1, 0.2);

@@ -24,11 +24,11 @@ static inline int hand_side(hand_map *h, int side, const char *const *words)
     h->texts[side][0] = '\0';
     for (; words[count]; count++) {
         h->words[side][count] = words[count];
-        h->sides[side][count] = (attend_map_token){ words[count], 3 + count, count };
+        h->sides[side][count] = (attend_map_token){ .text = words[count], .id = 3 + count, .word = count };
         if (count) strcat(h->texts[side], " ");
         strcat(h->texts[side], words[count]);
     }
-    h->sides[side][count] = (attend_map_token){ "</s>", ATTEND_END, -1 };
+    h->sides[side][count] = (attend_map_token){ .text = "</s>", .id = ATTEND_END, .word = -1 };
     return count;
 }
 

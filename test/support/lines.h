@@ -55,7 +55,7 @@ static inline int lines_next(void *user, const char **line, size_t *size)
 
 static inline int lines_learn(attend_tokenizer **t, lines *l, attend_token_kind kind, int vocab_size, int min_count)
 {
-    const attend_tokenizer_options options = { kind, vocab_size, min_count };
+    const attend_tokenizer_options options = { .kind = kind, .vocab_size = vocab_size, .min_count = min_count };
     l->next = 0;
     return attend_tokenizer_learn(t, &options, lines_next, l);
 }

@@ -37,7 +37,8 @@ static inline void sample_read(sample_side *side, const char *marked)
         *to++ = '\0';
         for (size_t i = 0, next; i < size; i = next + 1) {
             for (next = i; next < size && word[next] != '|';) next++;
-            side->tokens[side->count++] = (attend_map_token){ to, 100 + side->count, side->word_count };
+            side->tokens[side->count++] =
+                (attend_map_token){ .text = to, .id = 100 + side->count, .word = side->word_count };
             memcpy(to, word + i, next - i);
             to += next - i;
             *to++ = '\0';
@@ -46,7 +47,7 @@ static inline void sample_read(sample_side *side, const char *marked)
         strcat(side->text, side->words[side->word_count++]);
         word += size + (word[size] == ' ');
     }
-    side->tokens[side->count++] = (attend_map_token){ "</s>", 2, -1 };
+    side->tokens[side->count++] = (attend_map_token){ .text = "</s>", .id = 2, .word = -1 };
 }
 
 /* The source word with the largest weight for a target word: from `links` ("0-1 1-0", source-target), else the one at the same position. */
@@ -141,7 +142,7 @@ static inline sample_map *sample_self_attention_new(const char *text, attend_att
     sample_side *const sides[] = { &m->source, &m->target };
     for (int i = 0; i < 2; i++) {
         memmove(sides[i]->tokens + 1, sides[i]->tokens, (size_t)(sides[i]->count - 1) * sizeof *sides[i]->tokens);
-        sides[i]->tokens[0] = (attend_map_token){ "<s>", 1, -1 };
+        sides[i]->tokens[0] = (attend_map_token){ .text = "<s>", .id = 1, .word = -1 };
     }
     for (int t = m->target.count - 1; t > 0; t--) {
         m->probability[t] = m->probability[t - 1];

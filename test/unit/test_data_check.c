@@ -115,7 +115,10 @@ static void test_monolingual_lines(void **state)
     const attend_pairs_spec valid = monolingual("v.txt", "c\nd\n");
     r = run_check(monolingual("l.txt", "a\nb\nc\n"), &valid, false);
     const attend_finding *f = find(r, "validation-pair");
-    assert_true(r->finding_count == 1 && f && f->count == 1 && f->examples[0].line == 1);
+    assert_true(r->finding_count == 2 && f && f->count == 1 && f->examples[0].line == 1);
+    const attend_finding *unseen = find(r, "validation-character");
+    assert_true(unseen && unseen->count == 1 && unseen->examples[0].line == 2);
+    assert_string_equal(unseen->examples[0].excerpt, "\"d\" (U+0064) in \"d\"");
     assert_non_null(strstr(f->what, "validation lines"));
     attend_data_check_free(r);
     r = run_check(monolingual("l.txt", "\n \n"), NULL, true);
@@ -173,8 +176,28 @@ static void test_validation(void **state)
     assert_true(pair && pair->count == 1 && pair->severity == ATTEND_SEVERITY_WARNING && pair->examples[0].line == 1);
     assert_non_null(strstr(pair->examples[0].file, "v.tsv"));
     assert_true(source && source->count == 1 && source->examples[0].line == 2);
-    assert_true(find(r, "empty") && r->finding_count == 3);
+    const attend_finding *unseen = find(r, "validation-character"); /* x; e and f, of one pair */
+    assert_true(unseen && unseen->count == 3 && unseen->severity == ATTEND_SEVERITY_WARNING);
+    assert_true(find(r, "empty") && r->finding_count == 4);
     assert_true(r->valid.pairs == 4 && r->valid.usable == 3);
+    attend_data_check_free(r);
+}
+
+/* Words that the training data does not have, in any case and without punctuation; not where lines are single words. */
+static void test_unseen_words(void **state)
+{
+    (void)state;
+    const attend_pairs_spec train = tabbed("the dog runs .\tle\nThe cat sits .\tla\n"),
+                            valid = { .source = text_file("v.tsv", "the Dog, sits .\tal\na hat runs .\tle\n") };
+    attend_data_check_report *r = run_check(train, &valid, false);
+    const attend_finding *word = find(r, "validation-word"), *character = find(r, "validation-character");
+    assert_true(word && word->count == 1 && word->severity == ATTEND_SEVERITY_INFO && word->examples[0].line == 2);
+    assert_string_equal(word->examples[0].excerpt, "\"a\" and 1 more in \"a hat runs .\"");
+    assert_true(character && character->count == 1 && character->examples[0].line == 1);
+    assert_string_equal(character->examples[0].excerpt, "\"D\" (U+0044) and 1 more in \"the Dog, sits .\"");
+    attend_data_check_free(r);
+    r = run_check(train, &valid, true);
+    assert_null(find(r, "validation-word"));
     attend_data_check_free(r);
 }
 
@@ -307,10 +330,11 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_data), cmocka_unit_test(test_lines),      cmocka_unit_test(test_monolingual_lines),
-        cmocka_unit_test(test_lengths),   cmocka_unit_test(test_counts),     cmocka_unit_test(test_validation),
-        cmocka_unit_test(test_quick),     cmocka_unit_test(test_unreadable), cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_histogram), cmocka_unit_test(test_printing),   cmocka_unit_test(test_memory)
+        cmocka_unit_test(test_good_data),    cmocka_unit_test(test_lines),     cmocka_unit_test(test_monolingual_lines),
+        cmocka_unit_test(test_lengths),      cmocka_unit_test(test_counts),    cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_unseen_words), cmocka_unit_test(test_quick),     cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_twice),        cmocka_unit_test(test_histogram), cmocka_unit_test(test_printing),
+        cmocka_unit_test(test_memory)
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -97,7 +97,9 @@ static void add_by_rows_of_the_device(attend_ctx *c, attend_var *x)
 
 static void multiply_host(attend_ctx *c, attend_var *x)
 {
-    const device_gemm g = { .m = 1, .n = 1, .k = N, .a = x->value, .lda = N, .b = host, .ldb = 1, .c = x->value, .ldc = 1 };
+    const device_gemm g = {
+        .m = 1, .n = 1, .k = N, .a = x->value, .lda = N, .b = host, .ldb = 1, .c = x->value, .ldc = 1
+    };
     attend_device_of(c)->gemm(&c->compute, &g);
 }
 
@@ -127,8 +129,9 @@ static void correct_calls(attend_ctx *c, attend_var *x)
 static void test_arguments_in_the_wrong_memory(void **state)
 {
     (void)state;
-    static const access_fn wrong[] = { fill_host,          add_from_host,      add_by_rows_of_the_device, multiply_host,
-                                       upload_from_device, download_to_device, copy_from_host };
+    static const access_fn wrong[] = { fill_host,     add_from_host,      add_by_rows_of_the_device,
+                                       multiply_host, upload_from_device, download_to_device,
+                                       copy_from_host };
     attend_var *x;
     attend_ctx *c = context_new(&x);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -239,8 +242,10 @@ int main(void)
 {
     setenv("ATTEND_DEVICE", "guard", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_host_cannot_touch_numbers), cmocka_unit_test(test_arguments_in_the_wrong_memory),
-        cmocka_unit_test(test_threads),                       cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_the_host_cannot_touch_numbers),
+        cmocka_unit_test(test_arguments_in_the_wrong_memory),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_scores_of_the_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,10 @@
-/* Selecting the map that aligns best, against gold links and against links by IBM Model 1. */
+/* Selecting the map that aligns best, against gold links and against links of the word aligner. */
 #include "unit/unit.h"
 
 #include "core/memory.h"
-#include "decode/ibm1.h"
 #include "support/model_with_tokenizer.h"
 #include <attend/map_selection.h>
 #include <attend/scorer.h>
-#include <math.h>
 
 enum { PAIRS = 90, WORDS = 20, ROOM = 64, HEADS = 3 };
 
@@ -103,47 +101,6 @@ static void every_map_of_one_run(void **state)
     attend_model_free(m);
 }
 
-/* ---- IBM Model 1 ---- */
-
-static void ibm1_links_are_right_in_unambiguous_data(void **state)
-{
-    (void)state;
-    int words[2][PAIRS * 10], lengths[2][PAIRS], used = 0, once = 0, found = 0;
-    for (int i = 0; i < PAIRS; i++) {
-        const int n = 3 + i % 6;
-        for (int j = 0; j < n; j++) {
-            const int w = (i * 7 + j * (5 + i % 3)) % WORDS;
-            words[0][used + j] = 10 + w, words[1][used + n - 1 - j] = 50 + w;
-        }
-        words[0][used + n] = words[1][used + n] = ATTEND_END;
-        lengths[0][i] = lengths[1][i] = n + 1;
-        used += n + 1;
-    }
-    const attend_ibm1_pairs pairs = { PAIRS, { words[0], words[1] }, { lengths[0], lengths[1] } };
-    attend_ibm1 *s = NULL;
-    assert_ok(attend_ibm1_new(&s, &pairs, INFINITY));
-    const int *source = words[0];
-    for (int i = 0; i < PAIRS; source += lengths[0][i++]) {
-        const attend_word_link *links;
-        const int count = attend_ibm1_links(s, i, &links), n = lengths[0][i] - 1;
-        for (int k = 0; k < count; k++) {
-            assert_int_equal(links[k].source, n - 1 - links[k].target);
-            assert_true(links[k].sure && (k == 0 || links[k].target > links[k - 1].target));
-        }
-        found += count;
-        for (int j = 0; j < n; j++) {
-            int times = 0;
-            for (int k = 0; k < n; k++) times += source[k] == source[j];
-            once += times == 1;
-        }
-    }
-    assert_int_equal(found, once); /* a token that occurs twice has no link */
-    attend_ibm1_free(s);
-    const attend_ibm1_pairs nothing = { .count = 0 };
-    assert_ok(attend_ibm1_new(&s, &nothing, INFINITY));
-    attend_ibm1_free(s);
-}
-
 /* ---- selection ---- */
 
 static attend_word_link gold_links[PAIRS][8];
@@ -193,39 +150,29 @@ static void the_head_that_made_the_gold_is_best(void **state)
     attend_model_free(m);
 }
 
-/* If tokens are words, gold links equal to those of IBM Model 1 give the same scores. */
-static void ibm1_links_count_like_gold_links(void **state)
+/* If tokens are words, gold links equal to those of the word aligner give the same scores. */
+static void links_of_the_aligner_count_like_gold_links(void **state)
 {
     (void)state;
     attend_model *m = model();
-    attend_scorer *s = NULL;
-    int words[2][PAIRS * 10], lengths[2][PAIRS], used[2] = { 0, 0 }, count = 0, indices[PAIRS];
-    assert_ok(attend_scorer_new(&s, m, 1, false));
-    assert_ok(attend_scorer_run(s, PAIRS, sides[0], sides[1]));
-    for (int i = 0; i < PAIRS; i++) {
-        const attend_scored_pair *r = attend_scorer_result(s, i);
-        gold[i] = (attend_pair_links){ NULL, 0 };
-        if (r->fault) continue;
-        memcpy(words[0] + used[0], r->source, (size_t)r->source_count * sizeof(int));
-        memcpy(words[1] + used[1], r->target, (size_t)r->target_count * sizeof(int));
-        lengths[0][count] = r->source_count, lengths[1][count] = r->target_count + 1;
-        used[0] += lengths[0][count], used[1] += lengths[1][count];
-        words[1][used[1] - 1] = ATTEND_END;
-        indices[count++] = i;
-    }
-    attend_scorer_free(s);
-    const attend_ibm1_pairs pairs = { count, { words[0], words[1] }, { lengths[0], lengths[1] } };
-    attend_ibm1 *ibm1 = NULL;
-    assert_ok(attend_ibm1_new(&ibm1, &pairs, INFINITY));
+    attend_aligner *aligner = NULL;
+    const attend_aligner_options o = attend_aligner_defaults();
+    assert_ok(attend_aligner_new(&aligner, &o));
+    assert_ok(attend_aligner_add(aligner, PAIRS, sides[0], sides[1]));
+    assert_ok(attend_aligner_train(aligner));
+    assert_ok(attend_aligner_align_added(aligner, 0, PAIRS));
     int links = 0;
-    for (int i = 0; i < count; i++)
-        links += gold[indices[i]].count = attend_ibm1_links(ibm1, i, &gold[indices[i]].links);
+    for (int i = 0; i < PAIRS; i++) {
+        const attend_aligned_pair *r = attend_aligner_result(aligner, i);
+        gold[i] = (attend_pair_links){ r->links[ATTEND_ALIGNED_AGREED], r->counts[ATTEND_ALIGNED_AGREED] };
+        links += gold[i].count;
+    }
     assert_true(links > PAIRS);
     attend_map_selection *trials[2];
     const attend_map_score *scores[2];
     int maps, best[2];
     for (int k = 0; k < 2; k++) {
-        assert_ok(attend_map_selection_new(&trials[k], m, 1));
+        assert_ok(attend_map_selection_new(&trials[k], m, 1 + k));
         assert_ok(attend_map_selection_add(trials[k], PAIRS, sides[0], sides[1], k ? gold : NULL));
         if (k == 0)
             assert_int_equal(attend_map_selection_add(trials[k], 1, sides[0], sides[1], gold), ATTEND_BAD_USAGE);
@@ -235,7 +182,7 @@ static void ibm1_links_count_like_gold_links(void **state)
     for (int i = 0; i < maps; i++)
         assert_memory_equal(&scores[0][i].sums, &scores[1][i].sums, sizeof scores[0][i].sums);
     for (int k = 0; k < 2; k++) attend_map_selection_free(trials[k]);
-    attend_ibm1_free(ibm1);
+    attend_aligner_free(aligner);
     attend_model_free(m);
 }
 
@@ -291,9 +238,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_map_of_one_run),
-        cmocka_unit_test(ibm1_links_are_right_in_unambiguous_data),
         cmocka_unit_test(the_head_that_made_the_gold_is_best),
-        cmocka_unit_test(ibm1_links_count_like_gold_links),
+        cmocka_unit_test(links_of_the_aligner_count_like_gold_links),
         cmocka_unit_test(without_attention),
         cmocka_unit_test(without_memory),
     };

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { KINDS = ATTEND_TOKEN_ACCURACY + 1, LINES = 6 };
+enum { KINDS = ATTEND_LINE_ERROR + 1, LINES = 6 };
 
 static const char *const hypotheses[LINES] = {
     "The cat sat on the mat.", "It costs 1,000.5 euros - or 3.",
@@ -32,15 +32,15 @@ static void near(double actual, double expected)
 static void test_names(void **state)
 {
     (void)state;
-    static const char *const names[KINDS] = {
-        "bleu", "chrf", "chrf++", "ter", "wer", "cer", "exact", "token-accuracy"
-    };
+    static const char *const names[KINDS] = { "bleu", "chrf",  "chrf++",         "ter",       "wer",
+                                              "cer",  "exact", "token-accuracy", "line-error" };
     for (int k = 0; k < KINDS; k++) {
         attend_metric_kind found = ATTEND_BLEU;
         assert_string_equal(attend_metric_name((attend_metric_kind)k), names[k]);
         assert_true(attend_metric_find(names[k], &found));
         assert_int_equal(found, k);
-        assert_int_equal(attend_metric_higher_is_better((attend_metric_kind)k), k < ATTEND_TER || k > ATTEND_CER);
+        assert_int_equal(attend_metric_higher_is_better((attend_metric_kind)k),
+                         k < ATTEND_TER || (k > ATTEND_CER && k != ATTEND_LINE_ERROR));
     }
     attend_metric_kind kind = ATTEND_CER;
     assert_null(attend_metric_name((attend_metric_kind)KINDS));
@@ -111,6 +111,9 @@ static void test_small(void **state)
     near(score_of(ATTEND_TOKEN_ACCURACY, false, "b a", "a b"), 0);
     near(score_of(ATTEND_EXACT, false, "A", "a"), 0);
     near(score_of(ATTEND_EXACT, true, "A", "a"), 100);
+    near(score_of(ATTEND_LINE_ERROR, false, "A", "a"), 100);
+    near(score_of(ATTEND_LINE_ERROR, true, "A ", "a"), 0);
+    near(score_of(ATTEND_LINE_ERROR, false, "", ""), 0);
     /* precisions 3/4, 2/3, 1/2, and no 4-gram match, smoothed to 1/2 of 1 */
     near(score_of(ATTEND_BLEU, false, "a b c x", "a b c d"), 100 * pow(3.0 / 4 * 2 / 3 * 1 / 2 * 1 / 2, 0.25));
     near(score_of(ATTEND_BLEU, false, "a b c d", "a b c d e f"), 100 * exp(-0.5));

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { KINDS = ATTEND_TOKEN_ACCURACY + 1, VARIANTS = KINDS + 2, MEGABYTE = 1 << 20 };
+enum { KINDS = ATTEND_LINE_ERROR + 1, VARIANTS = KINDS + 2, MEGABYTE = 1 << 20 };
 
 /* Every kind, and BLEU with every kind of token. */
 static attend_metric_options variant(int v, bool lowercase)

@@ -1,8 +1,9 @@
-/* Training on 1, 2 and 3 threads gives bit-identical losses, gradients and parameters, also with dropout and sampling. Many threads that read one
- * model at once get the same results. */
+/* Training on 1, 2, 3, 7 and 16 threads gives bit-identical losses, gradients and parameters, also with dropout and sampling, and if all operations
+ * of a shard are divided among threads. Many threads that read one model at once get the same results. */
 #include "unit/unit.h"
 
 #include "core/pool.h"
+#include "device/cpu.h"
 #include "support/tiny_pairs.h"
 #include <attend/attend.h>
 
@@ -130,21 +131,49 @@ static const char *const models[] = {
      "feed-forward=gated"),
 };
 
+/* Wide enough for several column blocks of every operation: 64 columns, panels of 16 to 32, products of 96 rows. */
+#define WIDE "hidden=200 embedding=136 attention-width=136 source-vocab=300 target-vocab=1200 "
+static const char *const wide_models[] = {
+    WIDE "dropout=0.3",
+    WIDE "dropout=0.3 dropout-along-time=yes layers=2 cell=lstm context=after readout=plain input-feeding=yes",
+    WIDE "cell=gru-reset-before attention=projected heads=2",
+    WIDE "architecture=transformer embedding=0 heads=4 layers=2 dropout=0.3 attention-dropout=0.2",
+    WIDE "architecture=transformer embedding=0 heads=4 norm=post positions=learned max-positions=8 feed-forward=gated",
+    WIDE "architecture=lstmn dropout=0.3",
+};
+
+/* Compares trainings of a model on several threads with one on a single thread. */
+static void compare_threads(const char *spec, const attend_pairs *pairs)
+{
+    static const int counts[] = { 2, 3, 7, 16 };
+    attend_cpu_divide_all(false);
+    trace one = train(spec, pairs, 1);
+    for (int all = 0; all < 2; all++)
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            attend_cpu_divide_all(all);
+            trace t = train(spec, pairs, counts[i]);
+            if (t.size != one.size || memcmp(t.bytes, one.bytes, t.size) != 0)
+                fail_msg("%s: %d threads give different bits%s", spec, counts[i], all ? " if all is divided" : "");
+            free(t.bytes);
+        }
+    attend_cpu_divide_all(false);
+    free(one.bytes);
+}
+
 static void training_does_not_depend_on_threads(void **state)
 {
     (void)state;
     static corpus k;
     corpus_fill(&k);
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        trace one = train(models[i], &k.pairs, 1);
-        for (int threads = 2; threads <= 3; threads++) {
-            trace t = train(models[i], &k.pairs, threads);
-            if (t.size != one.size || memcmp(t.bytes, one.bytes, t.size) != 0)
-                fail_msg("%s: %d threads give different bits", models[i], threads);
-            free(t.bytes);
-        }
-        free(one.bytes);
-    }
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) compare_threads(models[i], &k.pairs);
+}
+
+static void wide_models_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    static corpus k;
+    corpus_fill(&k);
+    for (size_t i = 0; i < sizeof wide_models / sizeof *wide_models; i++) compare_threads(wide_models[i], &k.pairs);
 }
 
 /* ---- reading ---- */
@@ -190,6 +219,7 @@ static void many_threads_read_one_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(training_does_not_depend_on_threads),
+                                        cmocka_unit_test(wide_models_do_not_depend_on_threads),
                                         cmocka_unit_test(many_threads_read_one_model) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static void invalid_use_is_reported(void **state)
     assert_int_equal(lines_learn(&t, &l, ATTEND_TOKENS_WORD, 0, -1), ATTEND_BAD_USAGE);
     lines_free(&l);
     for (int k = 0; k < 3; k++) {
-        const attend_tokenizer_options options = { all_kinds[k], 0, 1 };
+        const attend_tokenizer_options options = { .kind = all_kinds[k], .min_count = 1 };
         int calls = 0;
         assert_int_equal(attend_tokenizer_learn(&t, &options, broken_line, &calls), ATTEND_BAD_DATA);
         assert_non_null(strstr(attend_message(), "line 3"));

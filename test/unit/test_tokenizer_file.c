@@ -158,7 +158,7 @@ static void faults_are_named(void **state)
         { "a\n", "attend-tokenizer x\nkind word\n", "no version" },
         { "a\n", "attend-tokenizer 0\nkind word\n", "no version" },
         { "a\n", "attend-tokenizer 99999999999\nkind word\n", "no version" },
-        { "a\n", "attend-tokenizer 2\nkind word\n", "update attend" },
+        { "a\n", "attend-tokenizer 3\nkind word\n", "update attend" },
         { "a\n", "attend-tokenizer 1\n", "line 2 of source.tokenizer should begin with 'kind '" },
         { "a\n", "attend-tokenizer 1\nkind words\n", "unknown kind" },
         { "a\n", "attend-tokenizer 1\nkind word", "no line feed" },

@@ -272,7 +272,7 @@ static attend_map large(int count)
     static attend_map_token tokens[2 * ATTEND_PICTURE_MAX];
     static float weights[4 * ATTEND_PICTURE_MAX * ATTEND_PICTURE_MAX];
     static double probability[2 * ATTEND_PICTURE_MAX];
-    for (int i = 0; i < count; i++) many[i] = "w", tokens[i] = (attend_map_token){ "w", 3, i };
+    for (int i = 0; i < count; i++) many[i] = "w", tokens[i] = (attend_map_token){ .text = "w", .id = 3, .word = i };
     return (attend_map){ .source_text = "w",
                          .target_text = "w",
                          .source = tokens,

@@ -1,0 +1,28 @@
+#!/bin/sh
+# campaign.sh LYING_MODELS DATA: a campaign finds commands that are at fault. The commands are scripts.
+campaign=$1 data=$2 failed=0
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+chmod 755 "$folder"
+
+found() { # EXPECTED_STATUS TEXT SCRIPT
+    printf '#!/bin/sh\n%s\n' "$3" >"$folder/command"
+    chmod 755 "$folder/command"
+    printed=$("$campaign" "$folder/command" "$data" 1 0)
+    got=$?
+    case $printed in *"$2"*) ;; *) got="$got, without '$2'" ;; esac
+    [ "$got" = "$1" ] || { echo "$3: exit status $got instead of $1: $printed"; failed=1; }
+}
+found 0 'held' 'exit 0'
+found 0 'held' 'echo "lie or tuned.checkpoint: not a model" >&2; exit 4'
+found 1 'signal 11' 'kill -s SEGV $$'
+found 1 'signal 9' 'kill -s KILL $$'
+found 1 'is not documented' 'echo lie >&2; exit 99'
+found 1 'without a message' 'exit 2'
+found 1 'does not name the file' 'echo "a model is damaged" >&2; exit 4'
+found 1 'a sanitizer reports' 'echo "x.c:1: runtime error: overflow" >&2; exit 1'
+found 1 'a sanitizer reports' 'echo "ERROR: AddressSanitizer: heap-use-after-free" >&2; exit 1'
+found 1 'control characters' 'printf "lie \\033[31m\\n" >&2; exit 4'
+found 1 'attend info ends with exit status 0' 'echo lie >&2; [ "$1" = info ] || exit 4'
+found 1 'to repeat it' 'kill -s ABRT $$'
+exit $failed
