@@ -6,7 +6,8 @@ Usage: tools/check_layers.py [ROOT]
 The list is the block of docs/design.md that begins with ```layers: one line for each layer, in order, "src/DIRECTORY/  description". A file of a
 layer may include headers of its own layer and of those before it. The layer of a public header (include/attend/X.h) is in
 tools/public_headers.txt, "DIRECTORY: X.h ...". The command (cli/) may include public headers and its own only. No source includes a header of the
-tests. #include "X" and #include <X> are treated alike. Only src/model/architecture.c and src/model/config.c may name an architecture
+tests. #include "X" and #include <X> are treated alike. Only src/kernel/ and src/device/ include headers of kernels; the layers above see the table of
+device functions and the types of its arguments (SEAM) and name no device (attend_device_cpu, attend_cpu_..., attend_guard_...). Only src/model/architecture.c and src/model/config.c may name an architecture
 (ATTEND_ARCHITECTURE_...), so that a new one touches its own files and the lists. Prints every breach with its file and line; exit status 1 if there
 is one. test/tools/test_check_layers.py tests this script."""
 import os
@@ -14,6 +15,10 @@ import re
 import sys
 
 NAME_ARCHITECTURES = ("src/model/architecture.c", "src/model/config.c")
+# What the layers above src/device/ may include of it, and what these headers may include of src/kernel/: types, which call nothing.
+SEAM = ("device/device.h", "device/arguments.h", "device/attention.h", "device/ragged.h", "device/scores.h")
+KERNEL_TYPES = "kernel/arguments.h"
+DEVICE_NAME = re.compile(r"\battend_(device_(cpu|guard|cuda)|cpu_|guard_)")
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 
 
@@ -82,6 +87,15 @@ def main():
     rank["all"] = len(layers)
     breaches, files = [], 0
 
+    def crosses_seam(header, shown, layer):
+        """Why a file may not include a header of a kernel or a device. None if it may."""
+        if layer == "kernel" or not header.startswith(("kernel/", "device/")):
+            return None
+        if layer == "device":
+            is_seam = os.path.relpath(shown, "src") in SEAM
+            return "is no type of an argument (%s)" % KERNEL_TYPES if is_seam and header.startswith("kernel/") and header != KERNEL_TYPES else None
+        return None if header in SEAM else "is beneath the device functions of device/device.h"
+
     def breach_of(header, layer):
         """Why a file of a layer, or of the command (layer None), may not include a header. None if it may."""
         directory = header.split("/")[0] if "/" in header else None
@@ -105,13 +119,16 @@ def main():
             files += 1
             shown = os.path.relpath(path, root)
             for number, header in includes(path):
-                breach = breach_of(header, layer_of(path))
+                layer = layer_of(path)
+                breach = breach_of(header, layer) or (crosses_seam(header, shown, layer) if layer else None)
                 if breach:
                     breaches.append("%s:%d: %s %s" % (shown, number, header, breach))
-            if shown.startswith("include") or shown in NAME_ARCHITECTURES:
+            if shown.startswith("include"):
                 continue
             for number, line in enumerate(open(path, encoding="utf-8"), 1):
-                if "ATTEND_ARCHITECTURE_" in line:
+                if DEVICE_NAME.search(line) and layer_of(path) not in ("kernel", "device"):
+                    breaches.append("%s:%d: names a device; use that of the context or the parameter" % (shown, number))
+                if "ATTEND_ARCHITECTURE_" in line and shown not in NAME_ARCHITECTURES:
                     breaches.append("%s:%d: names an architecture; ask for a property of the configuration" % (shown, number))
 
     for layer in layers:

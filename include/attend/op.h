@@ -180,7 +180,7 @@ const attend_lstmn_source *attend_lstmn_source_new(attend_ctx *c, const attend_l
                                                    attend_var *alpha, const attend_ragged *sequences);
 
 /* The positions before the first row of each sequence, for decoding step by step: rows of attend_lstmn_io.tape of
- * earlier calls.
+ * earlier calls, as attend_value returns them (host memory).
  * They are constants: no gradient is computed for them. */
 typedef struct attend_lstmn_past {
     const attend_real *const

@@ -209,7 +209,7 @@ attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, atte
     if (!query || !attend_attention_set_query(c, a, query, query->shape[1])) return NULL;
     const int width = source->options.heads * source->d.value_width;
     a->d.query_rows = attend_attention_packed_rows(query, source->options.heads, queries);
-    attend_var *context = out && !score->finish ? attend_wrap(c, 2, (const int[]){ queries->rows, width }, out, NULL)
+    attend_var *context = out && !score->finish ? attend_wrap(c, 2, (const int[]){ queries->rows, width }, out)
                                                 : attend_var_2d(c, queries->rows, width, false);
     if (!context) return NULL;
     a->d.context_rows = attend_attention_packed_rows(context, source->options.heads, queries);

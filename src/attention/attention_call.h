@@ -18,7 +18,8 @@ typedef struct attention_call {
  * Writes the result to `context` and returns it; returns NULL on failure. */
 attend_var *attend_attention_run(attend_ctx *c, attention_call *a, const attend_attention_inputs *inputs,
                                  attend_var *context, bool want_weights);
-/* attend_attention that writes the context to `out`, unless `out` is NULL or the score maps the context (finish). */
+/* attend_attention whose context is the array `out` (attend_wrap), unless that is NULL or the score maps the context
+ * (finish). */
 attend_var *attend_attention_to(attend_ctx *c, const attend_source *source, attend_var *query,
                                 const attend_ragged *queries, const attend_attention_inputs *inputs,
                                 attend_var **weights, real *out);

@@ -1,4 +1,5 @@
-/* runner.c: attention on plain arrays.
+/* runner.c: attention on plain arrays, which are in host memory. A device with other memory computes with copies
+ * (attend_ctx_lend).
  *
  * Scores that use queries, keys and values unchanged run on the caller's arrays in place, with sequences and heads
  * divided among the threads. Scores with prepare functions (additive, projected, ...) run as in a model: the sequences
@@ -13,14 +14,22 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_SHARDS = 4 }; /* independent of the number of threads, so that gradients are summed in the same order */
+enum {
+    MAX_SHARDS = 4, /* independent of the number of threads, so that gradients are summed in the same order */
+    MAX_GRADIENTS = 6 + ATTEND_SCORE_PARAMETERS /* the members of attend_array_gradients */
+};
 
 typedef struct shard {
     attend_ctx *c;
     int first, count; /* sequences */
-    attend_var *query, *key, *value, *bias, *position, *previous, *context, *weights;
+    attend_var *query, *key, *value, *bias, *position, *previous, *context, *weights, *scores;
     attend_var *parameters[ATTEND_SCORE_PARAMETERS];
     const int *rows; /* the row of each query in the caller's array, which has padding */
+    struct {
+        const attend_var *of;
+        real *to;
+    } gradients[MAX_GRADIENTS]; /* the gradients that backward adds to the caller's arrays */
+    int gradient_count;
 } shard;
 
 struct attend_runner {
@@ -196,7 +205,7 @@ static const int *lengths_or_max(attend_ctx *c, const int *lengths, int batch, i
 
 static attend_var *wrap(attend_ctx *c, const real *data, int b, int t, int width)
 {
-    return attend_wrap(c, 3, (const int[]){ b, t, width }, data, NULL);
+    return attend_wrap(c, 3, (const int[]){ b, t, width }, data);
 }
 
 static attend_attention_inputs optional_inputs(const attend_arrays *a, const shard *s)
@@ -226,11 +235,11 @@ static void wrap_optional_inputs(attend_runner *r, shard *s)
         memcpy(shape, a->bias_shape, sizeof shape);
         size_t skip = shape[0] > 1 ? (size_t)s->first * (size_t)shape[1] * (size_t)shape[2] * (size_t)shape[3] : 0;
         if (shape[0] > 1) shape[0] = s->count;
-        s->bias = attend_wrap(s->c, 4, shape, a->bias + skip, NULL);
+        s->bias = attend_wrap(s->c, 4, shape, a->bias + skip);
     }
     if (a->previous) {
         size_t skip = (size_t)s->first * (size_t)a->queries * (size_t)a->keys;
-        s->previous = attend_wrap(s->c, 4, (const int[]){ s->count, 1, a->queries, a->keys }, a->previous + skip, NULL);
+        s->previous = attend_wrap(s->c, 4, (const int[]){ s->count, 1, a->queries, a->keys }, a->previous + skip);
     }
 }
 
@@ -264,18 +273,21 @@ static void forward_in_place(attend_runner *r)
     for (int i = 0; i < r->parameter_count; i++) source->parameters[i] = s->parameters[i];
     attend_attention_source_describe(source);
     *call = (attention_call){ .source = source };
+    const int shape[4] = { a->batch, o->heads, a->queries, a->keys };
+    if (r->weights) call->weights = s->weights = attend_wrap(c, 4, shape, r->weights);
+    if (r->scores) s->scores = attend_wrap(c, 4, shape, r->scores);
+    if (c->status != ATTEND_OK) return;
     call->d = (device_attention){ .max_queries = a->queries,
-                                  .scores = r->scores,
+                                  .scores = s->scores ? s->scores->value : NULL,
                                   .query_rows = array_rows(a, o->heads, a->queries, a->query_width, queries),
                                   .context_rows = array_rows(a, o->heads, a->queries, a->value_width, queries) };
-    if (r->weights) {
-        const int shape[4] = { a->batch, o->heads, a->queries, a->keys };
-        call->weights = s->weights = attend_wrap(c, 4, shape, r->weights, NULL);
-    }
     const attend_attention_inputs in = optional_inputs(a, s);
     if (!attend_attention_set_query(c, call, s->query, o->heads * a->query_width)) return;
     if (!attend_attention_source_cache(c, source, a->queries * (o->heads / o->key_heads))) return;
-    attend_attention_run(c, call, &in, s->context, r->weights != NULL);
+    if (!attend_attention_run(c, call, &in, s->context, r->weights != NULL)) return;
+    attend_ctx_return(c, s->context->value, s->context->size, r->context);
+    if (s->weights) attend_ctx_return(c, s->weights->value, s->weights->size, r->weights);
+    if (s->scores) attend_ctx_return(c, s->scores->value, s->scores->size, r->scores);
 }
 
 /* ---- shard by shard ---- */
@@ -300,7 +312,7 @@ static attend_var *packed_rows(shard *s, attend_var *whole, const int *lengths, 
 static attend_var *wrap_rows(shard *s, const real *data, int max_length, int width)
 {
     size_t skip = (size_t)s->first * (size_t)max_length * (size_t)width;
-    return attend_wrap(s->c, 2, (const int[]){ s->count * max_length, width }, data + skip, NULL);
+    return attend_wrap(s->c, 2, (const int[]){ s->count * max_length, width }, data + skip);
 }
 
 static void forward_shard(void *user, int number)
@@ -317,8 +329,7 @@ static void forward_shard(void *user, int number)
     s->value = a->value ? wrap_rows(s, a->value, a->keys, o->key_heads * a->value_width) : s->key;
     if (a->position) s->position = wrap_rows(s, a->position, a->queries, 1);
     for (int i = 0; i < r->parameter_count; i++) {
-        s->parameters[i] =
-            attend_wrap(c, r->parameter_specs[i].rank, r->parameter_specs[i].shape, a->parameters[i], NULL);
+        s->parameters[i] = attend_wrap(c, r->parameter_specs[i].rank, r->parameter_specs[i].shape, a->parameters[i]);
         if (s->parameters[i]) s->parameters[i]->cache[1] = r->packed[i][1];
     }
     wrap_optional_inputs(r, s);
@@ -357,6 +368,7 @@ static void forward_shard(void *user, int number)
 typedef struct packing {
     attend_runner *r;
     bool transpose;
+    const real *from[ATTEND_SCORE_PARAMETERS];
     real *to[ATTEND_SCORE_PARAMETERS];
 } packing;
 
@@ -367,7 +379,7 @@ static void pack_one(void *user, int i)
     if (p->to[i])
         attend_device_of(p->r->contexts[0])
             ->pack(&(attend_compute){ 0 }, ATTEND_FP32, p->transpose, p->transpose ? columns : rows,
-                   p->transpose ? rows : columns, p->r->arrays.parameters[i], p->to[i]);
+                   p->transpose ? rows : columns, p->from[i], p->to[i]);
 }
 
 /* Packs the matrices, in the memory of the first shard, before the shards run. */
@@ -380,6 +392,7 @@ static void pack_parameters(attend_runner *r, bool transpose)
         const size_t bytes = attend_device_of(r->contexts[0])
                                  ->packed_bytes(&(attend_compute){ 0 }, ATTEND_FP32, transpose ? columns : rows,
                                                 transpose ? rows : columns);
+        p.from[i] = attend_ctx_lend(r->contexts[0], r->arrays.parameters[i], rows * columns);
         p.to[i] = attend_ctx_alloc_device(r->contexts[0], bytes, 1);
         r->packed[i][transpose] = p.to[i];
     }
@@ -452,7 +465,7 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
     shards_new(r);
     for (int i = 0; r->in_place && i < r->parameter_count; i++)
         r->shards[0].parameters[i] =
-            attend_wrap(c, r->parameter_specs[i].rank, r->parameter_specs[i].shape, arrays->parameters[i], NULL);
+            attend_wrap(c, r->parameter_specs[i].rank, r->parameter_specs[i].shape, arrays->parameters[i]);
     if (r->in_place) {
         forward_in_place(r);
     } else {
@@ -465,20 +478,27 @@ int attend_runner_forward(attend_runner *r, const attend_attention_options *opti
 /* ---- backward ---- */
 
 /* Makes backward add the gradient of v to the caller's array, `skip` elements after its start; NULL: no gradient. */
-static void set_grad(attend_var *v, real *whole, size_t skip)
+static void set_grad(shard *s, attend_var *v, real *whole, size_t skip)
 {
     if (!v) return;
     v->differentiable = whole != NULL;
-    v->grad = whole ? whole + skip : NULL;
+    v->grad = whole ? attend_ctx_lend(s->c, whole + skip, v->size) : NULL;
+    if (!whole) return;
+    s->gradients[s->gradient_count].of = v;
+    s->gradients[s->gradient_count++].to = whole + skip;
 }
 
-/* Gives the shard a buffer of its own for a gradient to which all shards contribute; add_shared adds the buffers to the
- * caller's array in order. */
-static void set_own_grad(attend_runner *r, shard *s, attend_var *v, real *whole)
+/* The same for a gradient to which all shards contribute. Each has a buffer of its own; add_shared adds the buffers to
+ * the caller's array in order. */
+static void set_shared_grad(attend_runner *r, shard *s, attend_var *v, real *whole)
 {
     if (!v) return;
+    if (r->in_place) {
+        set_grad(s, v, whole, 0);
+        return;
+    }
     v->differentiable = whole != NULL;
-    v->grad = !whole ? NULL : r->in_place ? whole : attend_ctx_alloc_zeros(s->c, v->size);
+    v->grad = whole ? attend_ctx_alloc_zeros(s->c, v->size) : NULL;
 }
 
 static void set_gradients(attend_runner *r, shard *s, const attend_array_gradients *g)
@@ -486,38 +506,38 @@ static void set_gradients(attend_runner *r, shard *s, const attend_array_gradien
     const attend_arrays *a = &r->arrays;
     const attend_attention_options *o = &r->options;
     const size_t first = (size_t)s->first, queries = (size_t)a->queries, keys = (size_t)a->keys;
-    set_grad(s->query, g->query, first * queries * (size_t)(o->heads * a->query_width));
-    set_grad(s->key, g->key, first * keys * (size_t)(o->key_heads * a->key_width));
-    if (a->value) set_grad(s->value, g->value, first * keys * (size_t)(o->key_heads * a->value_width));
-    set_grad(s->position, g->position, first * queries);
-    set_grad(s->previous, g->previous, first * queries * keys);
+    s->gradient_count = 0;
+    set_grad(s, s->query, g->query, first * queries * (size_t)(o->heads * a->query_width));
+    set_grad(s, s->key, g->key, first * keys * (size_t)(o->key_heads * a->key_width));
+    if (a->value) set_grad(s, s->value, g->value, first * keys * (size_t)(o->key_heads * a->value_width));
+    set_grad(s, s->position, g->position, first * queries);
+    set_grad(s, s->previous, g->previous, first * queries * keys);
     if (s->bias && a->bias_shape[0] > 1)
-        set_grad(s->bias, g->bias, first * s->bias->size / (size_t)(s->count ? s->count : 1));
+        set_grad(s, s->bias, g->bias, first * s->bias->size / (size_t)(s->count ? s->count : 1));
     else
-        set_own_grad(r, s, s->bias, g->bias);
+        set_shared_grad(r, s, s->bias, g->bias);
     for (int i = 0; i < r->parameter_count; i++)
-        set_own_grad(r, s, s->parameters[i], g->parameters ? g->parameters[i] : NULL);
+        set_shared_grad(r, s, s->parameters[i], g->parameters ? g->parameters[i] : NULL);
 }
 
-/* Sets dL/dcontext: the caller's array itself, or a copy of its rows without padding. */
+/* Sets dL/dcontext and dL/dweights, which are only read: the caller's arrays, or the rows of queries without padding. */
 static void set_output_gradients(attend_runner *r, shard *s)
 {
+    attend_ctx *c = s->c;
     const attend_arrays *a = &r->arrays;
-    const size_t first = (size_t)s->first, width = (size_t)r->context_width;
-    const real *dcontext = r->dcontext + first * (size_t)a->queries * width;
+    const size_t first = (size_t)s->first, width = (size_t)r->context_width, queries = (size_t)a->queries;
+    const size_t padded = (size_t)s->count * queries;
     if (s->weights && r->dweights)
         s->weights->grad =
-            (real *)r->dweights + first * (size_t)r->options.heads * (size_t)a->queries * (size_t)a->keys;
-    if (r->in_place || s->context->shape[0] == s->count * a->queries) {
-        s->context->grad = (real *)dcontext; /* only read */
-        return;
-    }
-    real *packed = attend_ctx_alloc_reals(s->c, s->context->size);
-    real *rows = s->c->memory->on_host ? packed : attend_ctx_alloc(s->c, s->context->size, sizeof *rows);
-    if (!packed || !rows) return;
-    for (int i = 0; i < s->context->shape[0]; i++)
-        memcpy(rows + (size_t)i * width, dcontext + (size_t)s->rows[i] * width, width * sizeof(real));
-    if (rows != packed) s->c->memory->upload(packed, rows, s->context->size * sizeof *rows);
+            attend_ctx_lend(c, r->dweights + first * (size_t)r->options.heads * queries * (size_t)a->keys,
+                            s->weights->size);
+    s->context->grad = attend_ctx_lend(c, r->dcontext + first * queries * width, padded * width);
+    if (r->in_place || (size_t)s->context->shape[0] == padded) return;
+    real *packed = attend_ctx_alloc_reals(c, s->context->size);
+    if (packed)
+        attend_device_of(c)->copy(&c->compute, (size_t)s->context->shape[0], width,
+                                  (device_input){ .data = s->context->grad, .stride = width, .rows = s->rows },
+                                  (device_output){ .data = packed, .stride = width });
     s->context->grad = packed;
 }
 
@@ -529,12 +549,18 @@ static void backward_shard(void *user, int number)
     set_output_gradients(r, s);
     for (int i = 0; !r->in_place && i < r->parameter_count; i++) s->parameters[i]->cache[0] = r->packed[i][0];
     if (s->c->status == ATTEND_OK) attend_run_backward(s->c);
+    for (int i = 0; i < s->gradient_count; i++)
+        attend_ctx_return(s->c, s->gradients[i].of->grad, s->gradients[i].of->size, s->gradients[i].to);
 }
 
-static void add_shared(const attend_runner *r, const attend_var *v, real *whole)
+static void add_shared(const attend_runner *r, const shard *s, const attend_var *v, real *whole)
 {
-    const real *part = v && whole && !r->in_place ? attend_gradient(v) : NULL;
-    if (part) attend_kernel()->add(v->size, part, whole);
+    attend_ctx *c = s->c;
+    if (!v || !whole || r->in_place || c->status != ATTEND_OK) return;
+    real *sum = attend_ctx_lend(c, whole, v->size);
+    if (!sum) return;
+    attend_device_of(c)->axpy(&c->compute, v->size, 1, v->grad, sum);
+    attend_ctx_return(c, sum, v->size, whole);
 }
 
 int attend_runner_backward(attend_runner *r, const real *dcontext, const real *dweights,
@@ -557,9 +583,9 @@ int attend_runner_backward(attend_runner *r, const real *dcontext, const real *d
     }
     for (int i = 0; i < r->shard_count; i++) {
         shard *s = &r->shards[i];
-        if (r->arrays.bias_shape[0] == 1) add_shared(r, s->bias, gradients->bias);
+        if (r->arrays.bias_shape[0] == 1) add_shared(r, s, s->bias, gradients->bias);
         for (int p = 0; p < r->parameter_count; p++)
-            add_shared(r, s->parameters[p], gradients->parameters ? gradients->parameters[p] : NULL);
+            add_shared(r, s, s->parameters[p], gradients->parameters ? gradients->parameters[p] : NULL);
     }
     int status = shards_status(r);
     r->shard_count = 0;

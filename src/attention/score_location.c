@@ -1,5 +1,6 @@
 /* score_location.c: e(q, j) = row j of Wa q      (Luong et al. 2015, "location"): depends on the position of the
  * key, not on its content. */
+#include "device/scores.h"
 #include <attend/score.h>
 #include <limits.h>
 
@@ -20,27 +21,11 @@ static const char *check_tile(const attend_tile *t)
     return t->keys <= t->query_width ? NULL : "the source has more positions than attend_widths.max_keys";
 }
 
-static void tile(const attend_tile *t)
-{
-    for (int i = 0; i < t->queries; i++)
-        for (int j = 0; j < t->keys; j++)
-            t->score[(size_t)i * t->score_stride + (size_t)j] =
-                (attend_real)t->scale * t->query[(size_t)i * t->query_stride + (size_t)(t->first_key + j)];
-}
-
-static void tile_backward(const attend_tile *t, const attend_tile_gradients *g)
-{
-    for (int i = 0; g->query && i < t->queries; i++)
-        for (int j = 0; j < t->keys; j++)
-            g->query[(size_t)i * t->query_stride + (size_t)(t->first_key + j)] +=
-                (attend_real)t->scale * g->score[(size_t)i * t->score_stride + (size_t)j];
-}
-
 const attend_score attend_score_location = { .name = "location",
                                              .formula = "row j of Wa q",
                                              .has_max_keys = true,
                                              .parameter = parameter,
                                              .prepare_queries = prepare_queries,
                                              .check_tile = check_tile,
-                                             .tile = tile,
-                                             .tile_backward = tile_backward };
+                                             .tile = attend_location_tile,
+                                             .tile_backward = attend_location_tile_backward };

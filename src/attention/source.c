@@ -16,11 +16,33 @@ static bool refuse(attend_ctx *c, const char *why)
     return false;
 }
 
+static device_score tile_functions(const attend_score *s)
+{
+    return (device_score){ .tile_parameters = s->tile_parameters,
+                           .cache_keys = s->cache_keys,
+                           .scratch_size = s->scratch_size,
+                           .tile = s->tile,
+                           .tile_backward = s->tile_backward };
+}
+
+/* Returns false if the device cannot compute the score. */
+static bool score_runs(attend_ctx *c, const attend_score *score)
+{
+    const device_score d = tile_functions(score);
+    if (attend_device_of(c)->runs_score(&d)) return true;
+    attend_ctx_fail(c, ATTEND_BAD_USAGE,
+                    "attention options: score %s is not one of attend_scores; its tile functions run on the CPU, and "
+                    "the device '%s' has memory of its own: use a built-in score, or the device 'cpu'",
+                    score->name, c->memory->name);
+    return false;
+}
+
 bool attend_attention_options_resolve(attend_ctx *c, attend_attention_options *o)
 {
     if (!o->score) o->score = &attend_score_scaled_dot;
     if (!o->score->tile || !o->score->tile_backward || !o->score->cache_keys != !o->score->cache_size)
         return refuse(c, "a score needs tile and tile_backward, and both or none of cache_size and cache_keys");
+    if (!score_runs(c, o->score)) return false;
     if (o->heads == 0) o->heads = 1;
     if (o->key_heads == 0) o->key_heads = o->heads;
     if (o->heads < 1 || o->key_heads < 1 || o->heads % o->key_heads != 0) {
@@ -105,11 +127,7 @@ void attend_attention_source_describe(attend_source *s)
 {
     const attend_attention_options *o = &s->options;
     device_source *d = &s->d;
-    d->score = (device_score){ .tile_parameters = o->score->tile_parameters,
-                               .cache_keys = o->score->cache_keys,
-                               .scratch_size = o->score->scratch_size,
-                               .tile = o->score->tile,
-                               .tile_backward = o->score->tile_backward };
+    d->score = tile_functions(o->score);
     d->heads = o->heads, d->key_heads = o->key_heads;
     d->window = o->window, d->window_size = o->window_size;
     d->soft_cap = o->soft_cap, d->causal = o->causal;

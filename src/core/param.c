@@ -328,7 +328,11 @@ void attend_param_fill_uniform(attend_param *p, uint64_t seed, double bound)
     uint64_t stream = 0xcbf29ce484222325u;
     for (const char *s = p->name; *s; s++) stream = (stream ^ (unsigned char)*s) * 0x100000001b3u;
     const attend_rng rng = { .seed = seed, .stream = stream };
-    real *value = attend_param_edit(p);
-    for (size_t i = 0; value && i < p->size; i++) value[i] = (real)((2 * attend_rng_uniform(&rng, i) - 1) * bound);
-    attend_param_changed(p);
+    real block[512]; /* in parts, because there may be no memory for a copy of the whole value */
+    for (size_t first = 0, n; p->value && first < p->size; first += n) {
+        n = p->size - first < sizeof block / sizeof *block ? p->size - first : sizeof block / sizeof *block;
+        for (size_t i = 0; i < n; i++) block[i] = (real)((2 * attend_rng_uniform(&rng, first + i) - 1) * bound);
+        attend_param_write(p, first, n, block);
+    }
+    attend_param_computed(p);
 }

@@ -81,9 +81,10 @@ void attend_ctx_reset(attend_ctx *c)
 
 void attend_ctx_shrink(attend_ctx *c, double max_bytes)
 {
-    if ((double)c->arena.bytes <= max_bytes) return;
+    if ((double)attend_ctx_bytes(c) <= max_bytes) return;
     attend_ctx_reset(c);
     attend_arena_free(&c->arena);
+    attend_arena_free(&c->numbers);
 }
 
 void attend_ctx_set_grads(attend_ctx *c, attend_grads *g)
@@ -336,15 +337,27 @@ attend_var *attend_parameter(attend_ctx *c, attend_param *p)
     return v;
 }
 
-attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *data, real *grad)
+real *attend_ctx_lend(attend_ctx *c, const real *array, size_t count)
+{
+    if (c->memory->on_host) return (real *)(uintptr_t)array; /* operations write only to their results */
+    real *copy = attend_ctx_alloc_reals(c, count);
+    if (copy) c->memory->upload(copy, array, count * sizeof *copy);
+    return copy;
+}
+
+void attend_ctx_return(attend_ctx *c, const real *numbers, size_t count, real *array)
+{
+    if (numbers != array && c->status == ATTEND_OK) c->memory->download(array, numbers, count * sizeof *array);
+}
+
+attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *array)
 {
     if (c->status != ATTEND_OK) return NULL;
     attend_var *v = var_empty(c, rank, shape, true);
     if (!v) return NULL;
-    v->value = (real *)data; /* operations write only to their results */
-    v->grad = grad;
+    v->value = attend_ctx_lend(c, array, v->size);
     v->needed = true;
-    return v;
+    return c->status == ATTEND_OK ? v : NULL;
 }
 
 int attend_rank(const attend_var *v)
@@ -444,10 +457,6 @@ int attend_backward(attend_ctx *c, attend_var *loss)
 /* grad += gradient, which is in host memory */
 static void add_gradient(attend_ctx *c, attend_var *v, const real *gradient)
 {
-    if (c->memory->on_host) {
-        for (size_t i = 0; i < v->size; i++) v->grad[i] += gradient[i];
-        return;
-    }
     const attend_mark mark = attend_ctx_mark(c);
     real *sum = attend_ctx_alloc(c, v->size, sizeof *sum);
     if (sum) {

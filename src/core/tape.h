@@ -211,8 +211,13 @@ attend_var *attend_var_2d(attend_ctx *c, int rows, int columns, bool differentia
 /* Adds a node to the tape. To be called last, when the operation can no longer fail. */
 void attend_record(attend_ctx *c, attend_node *node, attend_backward_fn backward);
 
-/* A variable that uses the caller's memory as its value; dL/dv is added to `grad` unless that is NULL. */
-attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *data, real *grad);
+/* Arrays of the caller, in host memory, as numbers of the device: the array itself if the device computes in host
+ * memory, otherwise a copy in the context's device memory; NULL if memory ran out. What was computed there is returned
+ * to the array. */
+real *attend_ctx_lend(attend_ctx *c, const real *array, size_t count);
+void attend_ctx_return(attend_ctx *c, const real *numbers, size_t count, real *array);
+/* A variable whose value is such an array. */
+attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *array);
 /* Runs all backward functions of the tape. The caller has set the gradients of the outputs. */
 int attend_run_backward(attend_ctx *c);
 

@@ -5,7 +5,7 @@
 
 #include "core/rng.h"
 #include "device/ragged.h"
-#include "kernel/gemm.h"
+#include "kernel/arguments.h"
 #include <attend/activation.h>
 
 /* Rows of a matrix: row i begins at data + i * stride, or, with `rows`, at data + rows[i] * stride. With stride 0 the
@@ -138,7 +138,7 @@ typedef struct device_lstmn {
     size_t past_memory, past_key, past_prepared; /* offsets in a row of the past; k is first */
     const real *k, *m;                           /* rows of this call: (..., K), (..., H) */
     const real *key, *prepared;                  /* Wk k, and the same prepared */
-    const real *v;                               /* (A), padded with zeros (kernel/additive_pairs.h) */
+    const real *v;                               /* (A), padded with zeros to additive_width */
     size_t max_count;                            /* rows that a row attends to */
 
     real *query;                  /* (N, A): Wx x + b + Wt kt'; during backward its derivative */

@@ -4,7 +4,7 @@
 #define ATTEND_DEVICE_ATTENTION_H
 
 #include "core/rng.h"
-#include "kernel/kernel.h"
+#include "kernel/arguments.h"
 #include <attend/selection.h>
 #include <attend/tile.h>
 

@@ -37,7 +37,8 @@ const attend_device attend_device_cpu = { .memory = { .name = "cpu",
                                                       .copy = copy,
                                                       .zero = zero,
                                                       .finish = finish },
-                                          ATTEND_DEVICE_FUNCTIONS(ATTEND_ENTRY, ATTEND_RESULT_ENTRY) };
+                                          ATTEND_DEVICE_FUNCTIONS(ATTEND_ENTRY, ATTEND_RESULT_ENTRY)
+                                              ATTEND_DEVICE_QUERIES(ATTEND_RESULT_ENTRY) };
 
 /* ---- ranges on threads ---- */
 

@@ -4,10 +4,12 @@
 #define ATTEND_DEVICE_CPU_H
 
 #include "device/device.h"
+#include "kernel/gemm.h"
 
 #define ATTEND_PROTOTYPE(name, parameters, arguments)              void attend_cpu_##name parameters;
 #define ATTEND_RESULT_PROTOTYPE(type, name, parameters, arguments) type attend_cpu_##name parameters;
 ATTEND_DEVICE_FUNCTIONS(ATTEND_PROTOTYPE, ATTEND_RESULT_PROTOTYPE)
+ATTEND_DEVICE_QUERIES(ATTEND_RESULT_PROTOTYPE)
 #undef ATTEND_PROTOTYPE
 #undef ATTEND_RESULT_PROTOTYPE
 

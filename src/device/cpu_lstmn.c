@@ -44,6 +44,16 @@ static void prepare_keys(const void *user, size_t first, size_t count)
         attend_additive_prepare(1, w->width, cpu_input(&w->x, i), w->width, cpu_output(&w->prepared, i));
 }
 
+size_t attend_cpu_additive_width(size_t width)
+{
+    return attend_additive_padded(width);
+}
+
+size_t attend_cpu_additive_row(size_t width)
+{
+    return attend_additive_row_size(width);
+}
+
 void attend_cpu_additive_keys(const attend_compute *c, size_t n, size_t width, device_input x, device_output prepared)
 {
     attend_cpu_rows(c, n, TANH_COST * width, prepare_keys,

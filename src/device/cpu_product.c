@@ -67,6 +67,11 @@ static block block_at(const block_grid *g, size_t m, size_t n, int i)
 
 /* ---- packed weights ---- */
 
+const void *attend_cpu_packed_layout(void)
+{
+    return attend_kernel();
+}
+
 size_t attend_cpu_packed_bytes(const attend_compute *c, attend_precision precision, size_t k, size_t n)
 {
     const attend_compute_precision compute = attend_product_precision(precision, c->precision);

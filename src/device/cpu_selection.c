@@ -8,6 +8,7 @@
  *     REINFORCE    forward one-hot, sampled from soft p; de = advantage (one-hot - p) + bonus p (log p + entropy) */
 #include "device/cpu_selection.h"
 
+#include "kernel/kernel.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -28,7 +28,7 @@ attend_compute_precision attend_product_precision(attend_precision weights, atte
  * activate(_backward)       y = f(x); dx += dy f'(x), given y too
  * sum, add_number           *sum = sum x; y += *number
  *
- * packed_bytes, pack        weights in the layout of the device's product: op(B) (k, n) of w, which with `transpose` is
+ * pack                      weights in the layout of the device's product: op(B) (k, n) of w, which with `transpose` is
  *                           (n, k), of this precision, for products of the precision c->precision; only fp32 can be
  *                           packed without transposition
  * product                   Y (m, n) = X W' with packed weights, plus a bias (n) or the previous Y
@@ -45,9 +45,8 @@ attend_compute_precision attend_product_precision(attend_precision weights, atte
  * cell_forward             one step of n sequences: reads r->h; writes r->h, rows of y, `gates` and `cells`
  * cell_backward            replaces r->dh (and r->dc), the gradient after the step, by that before it, and `gates` by the
  *                           derivatives D; the first G blocks of D are those of W x + bw
- * cell_parts_bytes          the size of device_cell.parts; 0: not needed
  * copy_from                 y = *x[i] for n rows given by pointers; NULL: zeros
- * additive_keys             prepares rows of keys for the scores of an LSTMN's attention (kernel/additive_pairs.h)
+ * additive_keys             prepares rows of keys for the scores of an LSTMN's attention
  * lstmn_attention           kt, mt and the weights of n rows, in batch order
  * lstmn_attention_backward  given dkt (n, K) and dmt: adds to dk, dm, dkey and dv; replaces queries by derivatives
  * lstmn_gates(_backward)    the gates of n rows
@@ -81,8 +80,6 @@ attend_compute_precision attend_product_precision(attend_precision weights, atte
       (c, f, n, dy, x, y, dx))                                                                                         \
     V(sum, (const attend_compute *c, size_t n, const real *x, real *sum), (c, n, x, sum))                              \
     V(add_number, (const attend_compute *c, size_t n, const real *number, real *y), (c, n, number, y))                 \
-    R(size_t, packed_bytes, (const attend_compute *c, attend_precision precision, size_t k, size_t n),                 \
-      (c, precision, k, n))                                                                                            \
     V(pack,                                                                                                            \
       (const attend_compute *c, attend_precision precision, bool transpose, size_t k, size_t n, const void *w,         \
        void *packed),                                                                                                  \
@@ -118,7 +115,6 @@ attend_compute_precision attend_product_precision(attend_precision weights, atte
     V(add_positions_backward,                                                                                          \
       (const attend_compute *c, const attend_ragged *s, size_t width, const real *dy, real *drows),                    \
       (c, s, width, dy, drows))                                                                                        \
-    R(size_t, cell_parts_bytes, (device_cell_kind kind, size_t hidden), (kind, hidden))                                \
     R(bool, cell_forward, (const attend_compute *c, const device_cell *r, size_t n), (c, r, n))                        \
     R(bool, cell_backward, (const attend_compute *c, const device_cell *r, size_t n), (c, r, n))                       \
     V(copy_from, (const attend_compute *c, size_t n, size_t width, const real *const *x, device_output y),             \
@@ -157,11 +153,29 @@ attend_compute_precision attend_product_precision(attend_precision weights, atte
     V(alignment_loss, (const attend_compute *c, const device_alignment *l), (c, l))                                    \
     V(alignment_loss_backward, (const attend_compute *c, const device_alignment *l), (c, l))
 
+/* What an operation asks before it allocates memory. These functions see no numbers: R(type, name, parameters, arguments).
+ *
+ * packed_layout      identifies the layout of packed weights. Weights must be packed again when it changes.
+ * packed_bytes       the size of packed weights, for products of the precision c->precision
+ * cell_parts_bytes   the size of device_cell.parts; 0: not needed
+ * additive_width     the size of device_lstmn.v, which is padded with zeros
+ * additive_row       the size of a row that additive_keys prepares
+ * runs_score         whether `attention` can compute this score, which may be one of the user's */
+#define ATTEND_DEVICE_QUERIES(R)                                                                                       \
+    R(const void *, packed_layout, (void), ())                                                                         \
+    R(size_t, packed_bytes, (const attend_compute *c, attend_precision precision, size_t k, size_t n),                 \
+      (c, precision, k, n))                                                                                            \
+    R(size_t, cell_parts_bytes, (device_cell_kind kind, size_t hidden), (kind, hidden))                                \
+    R(size_t, additive_width, (size_t width), (width))                                                                 \
+    R(size_t, additive_row, (size_t width), (width))                                                                   \
+    R(bool, runs_score, (const device_score *s), (s))
+
 typedef struct attend_device {
     device_memory memory; /* first, so that a context's memory is its device */
 #define ATTEND_MEMBER(name, parameters, arguments)              void(*name) parameters;
 #define ATTEND_RESULT_MEMBER(type, name, parameters, arguments) type(*name) parameters;
     ATTEND_DEVICE_FUNCTIONS(ATTEND_MEMBER, ATTEND_RESULT_MEMBER)
+    ATTEND_DEVICE_QUERIES(ATTEND_RESULT_MEMBER)
 #undef ATTEND_MEMBER
 #undef ATTEND_RESULT_MEMBER
 } attend_device;

@@ -8,7 +8,6 @@
 #define ATTEND_GEMM_H
 
 #include "kernel/kernel.h"
-#include <attend/precision.h>
 #include <stdbool.h>
 
 /* Numbers of scratch memory for attend_gemm; at most about 600,000. */
@@ -34,17 +33,6 @@ void attend_gemm_packed_transposed(size_t m, size_t n, size_t k, const real *a, 
                                    size_t ldc);
 
 /* ---- weights of any precision ---- */
-
-/* Weights laid out for y = x W', W (n, k):
- *     fp32, bf16   panels of `panel` columns; a panel has k rows of `panel` numbers
- *     int8         a panel has k / int8_group rows of `panel` groups, each of consecutive k; k is padded to a multiple */
-typedef struct packed_matrix {
-    attend_precision precision;
-    attend_compute_precision compute; /* not fp32: halves.h describes the layout */
-    size_t k, n;
-    const void *data;
-    const real *scales; /* (n), int8 only */
-} packed_matrix;
 
 /* The size in bytes of packed weights. */
 size_t attend_packed_bytes(attend_precision precision, size_t k, size_t n);

@@ -10,29 +10,11 @@
 #define ATTEND_KERNEL_H
 
 #include "core/rng.h"
+#include "kernel/arguments.h"
 #include <attend/activation.h>
-#include <attend/real.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef attend_real real;
-
-/* The initial value of a product with packed weights. */
-typedef enum packed_start {
-    PACKED_ZERO, /* C  = A B */
-    PACKED_BIAS, /* C  = A B + bias, for each row */
-    PACKED_ADD   /* C += A B */
-} packed_start;
-
-/* The factors of one Adam update. The caller computes rest = 1 - beta in double, because in float the difference loses
- * digits. */
-typedef struct adam_settings {
-    real scale; /* of the gradient, applied first */
-    real rate, beta1, rest1, beta2, rest2;
-    real correction1, correction2; /* 1 / (1 - beta^steps) */
-    real epsilon, decay;
-} adam_settings;
 
 /* A block of queries and keys of additive attention. Its rows were prepared by additive_row and are `stride` numbers
  * apart. */

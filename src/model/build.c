@@ -5,6 +5,7 @@
 #include "core/status.h"
 #include "core/memory.h"
 #include "core/precision.h"
+#include "device/device.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,9 +74,8 @@ static bool ends_with(const char *name, const char *end)
 /* Sets elements [first, last) to 1. */
 static void set_ones(attend_param *p, size_t first, size_t last)
 {
-    real *value = attend_param_edit(p);
-    for (size_t i = first; value && i < last; i++) value[i] = 1;
-    attend_param_changed(p);
+    attend_device_at(p->memory)->fill(&(attend_compute){ 0 }, last - first, 1, p->value + first);
+    attend_param_computed(p);
 }
 
 /* Uniform in +-range. Embeddings: see architecture.h; learned positions: 1; matrices: sqrt(6 / (in + out)) (Glorot,

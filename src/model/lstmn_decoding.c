@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "model/decoding.h"
 #include "model/lstmn.h"
+#include "op/lstmn.h"
 #include <string.h>
 
 typedef struct lstmn_states {
@@ -111,7 +112,7 @@ static attend_var *step_layer(attend_decoding *d, const decoding_step *step, int
         if (!take_past(d, step, i, &past)) return NULL;
         io.past = &past;
     }
-    attend_var *h = attend_lstmn_sequence(c, &cell, x, step->singles, &io);
+    attend_var *h = attend_lstmn_step(c, &cell, x, step->singles, &io);
     s->tapes[i] = io.tape;
     if (h && io.source_weights) /* (hypotheses, 1, 1, Tk) */
         d->weights[i] = attend_weights_by_source(d, step, io.source_weights->value, io.source_weights->shape[3], NULL);

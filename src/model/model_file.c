@@ -12,9 +12,9 @@
  * memory. */
 #include "model/model.h"
 
+#include "core/finite.h"
 #include "core/status.h"
 #include "core/memory.h"
-#include "kernel/kernel.h"
 #include "model/shortlist.h"
 #include "format/tensor_file.h"
 #include <attend/parse.h>
@@ -63,15 +63,6 @@ const void *attend_model_attached(const attend_model *m, const char *name, size_
 }
 
 /* ---- saving ---- */
-
-/* Squares of finite floats cannot overflow the sum, which is a double. */
-static bool all_finite(size_t n, const real *x)
-{
-    enum { BLOCK = 1 << 16 };
-    for (size_t i = 0; i < n; i += BLOCK)
-        if (!isfinite(attend_kernel()->sum_squares(n - i < BLOCK ? n - i : BLOCK, x + i))) return false;
-    return true;
-}
 
 /* The values of a parameter as floats. *own: memory that the caller must free; NULL: none. */
 static const float *as_floats(const attend_param *p, float **own)
@@ -154,7 +145,7 @@ static int save_parameters(saving *s, const attend_model *m, int member)
         }
         const real *value = attend_param_value(p);
         if (!value) return ATTEND_NO_MEMORY;
-        if (!all_finite(p->size, value))
+        if (!attend_all_finite(p->size, value))
             return attend_fail(ATTEND_FAILED, "'%s' has non-finite values; such a model is not saved", p->name);
         t.data = as_floats(p, &s->own[s->count]);
         if (!t.data) return attend_fail(ATTEND_NO_MEMORY, "no memory to save '%s'", p->name);
@@ -446,7 +437,7 @@ static void find_non_finite(void *user, const attend_tensor *t, const void *byte
     for (size_t i = 0; i < n; i++)
         if (!isfinite(((const float *)bytes)[i])) l->non_finite = t;
 #else
-    if (!all_finite(n, bytes)) l->non_finite = t;
+    if (!attend_all_finite(n, bytes)) l->non_finite = t;
 #endif
 }
 

@@ -111,7 +111,7 @@ static bool outputs_alloc(attend_ctx *c, lstmn_run *r, const attend_lstmn_io *io
     r->memory = attend_var_2d(c, r->sequences->rows, (int)r->hidden, differentiable);
     r->gates.gates = attend_ctx_alloc_reals(c, rows * r->blocks * r->hidden);
     r->key = attend_ctx_alloc_reals(c, rows * a);
-    r->prepared = attend_ctx_alloc_reals(c, rows * attend_additive_row_size(a));
+    r->prepared = attend_ctx_alloc_reals(c, rows * attend_device_of(c)->additive_row(a));
     if (c->status != ATTEND_OK) return false;
     device_lstmn *self = &r->attentions[LSTMN_SELF].d;
     self->k = r->y->value, self->m = r->memory->value, self->key = r->key, self->prepared = r->prepared;
@@ -129,10 +129,10 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* v padded with zeros, as kernel/additive_pairs.h needs it, and zeros for its gradient. */
+/* v padded with zeros, as the device needs it, and zeros for its gradient. */
 static bool pad_v(attend_ctx *c, lstmn_attention *l)
 {
-    const size_t padded = attend_additive_padded(l->d.attention_width);
+    const size_t padded = attend_device_of(c)->additive_width(l->d.attention_width);
     real *v = attend_ctx_alloc_zeros(c, padded);
     l->d.v = v;
     l->d.dv = attend_ctx_alloc_zeros(c, padded);
@@ -209,8 +209,7 @@ static bool make_keys(lstmn_run *r, int n, const int *rows)
     d->copy(&c->compute, count, h, from(r->y->value, h, rows), to(r->gathered, h, NULL));
     if (!multiply(r, &r->wk, n, r->product, a)) return false;
     d->copy(&c->compute, count, a, from(r->product, a, NULL), to(r->key, a, rows));
-    d->additive_keys(&c->compute, count, a, from(r->product, a, NULL),
-                     to(r->prepared, attend_additive_row_size(a), rows));
+    d->additive_keys(&c->compute, count, a, from(r->product, a, NULL), to(r->prepared, d->additive_row(a), rows));
     return true;
 }
 
@@ -285,7 +284,7 @@ static bool fill_tape(lstmn_run *r, attend_var *tape)
                   { self->kt, h, r->tape.context },
                   { r->source ? source->kt : NULL, r->source ? source->width : 0, r->tape.source_context },
                   { r->key, a, r->tape.key },
-                  { r->prepared, attend_additive_row_size(a), r->tape.prepared } };
+                  { r->prepared, attend_device_of(r->c)->additive_row(a), r->tape.prepared } };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].rows)
             attend_device_of(r->c)->copy(&r->c->compute, (size_t)s->rows, parts[i].width,
@@ -337,7 +336,7 @@ static bool source_init(attend_ctx *c, lstmn_run *r, const attend_lstmn_io *io)
     return (r->source_of = copy) != NULL;
 }
 
-static bool past_init(attend_ctx *c, lstmn_run *r, const attend_lstmn_past *past)
+static bool past_init(attend_ctx *c, lstmn_run *r, const attend_lstmn_past *past, bool on_device)
 {
     if (!past) return true;
     const int count = r->sequences->count;
@@ -346,9 +345,10 @@ static bool past_init(attend_ctx *c, lstmn_run *r, const attend_lstmn_past *past
     offsets[0] = 0;
     for (int b = 0; b < count; b++) offsets[b + 1] = offsets[b] + past->lengths[b];
     const real **rows = attend_ctx_alloc(c, (size_t)offsets[count], sizeof *rows);
-    for (int i = 0; rows && i < offsets[count]; i++) rows[i] = past->rows[i];
+    for (int i = 0; rows && i < offsets[count]; i++)
+        rows[i] = on_device ? past->rows[i] : attend_ctx_lend(c, past->rows[i], r->tape.width);
     r->past_offsets = offsets, r->past = rows;
-    return rows != NULL;
+    return c->status == ATTEND_OK;
 }
 
 static bool any_differentiable(const lstmn_run *r, const attend_lstmn_cell *cell)
@@ -381,7 +381,7 @@ static bool any_differentiable(const lstmn_run *r, const attend_lstmn_cell *cell
 }
 
 static lstmn_run *run_new(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x, const attend_ragged *sequences,
-                          const attend_lstmn_io *io)
+                          const attend_lstmn_io *io, bool past_on_device)
 {
     lstmn_run *r = attend_ctx_alloc(c, 1, sizeof *r);
     if (!r) return NULL;
@@ -396,23 +396,23 @@ static lstmn_run *run_new(attend_ctx *c, const attend_lstmn_cell *cell, attend_v
                       .hidden = (size_t)cell->u->shape[1],
                       .blocks = 4 };
     attention_init(r, LSTMN_SELF, &cell->attention);
-    if (!source_init(c, r, io) || !past_init(c, r, io->past)) return NULL;
-    r->tape = attend_lstmn_tape(r->hidden, r->source ? r->attentions[LSTMN_SOURCE].d.width : 0,
+    if (!source_init(c, r, io)) return NULL;
+    r->tape = attend_lstmn_tape(attend_device_of(r->c), r->hidden, r->source ? r->attentions[LSTMN_SOURCE].d.width : 0,
                                 r->attentions[LSTMN_SELF].d.attention_width);
+    if (!past_init(c, r, io->past, past_on_device)) return NULL;
     device_lstmn *self = &r->attentions[LSTMN_SELF].d;
     self->past_memory = r->tape.memory, self->past_key = r->tape.key, self->past_prepared = r->tape.prepared;
     return outputs_alloc(c, r, io, any_differentiable(r, cell)) ? r : NULL;
 }
 
-attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
-                                  const attend_ragged *sequences, attend_lstmn_io *io)
+static attend_var *run(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x, const attend_ragged *sequences,
+                       attend_lstmn_io *io, bool past_on_device)
 {
-    ATTEND_REQUIRE_IN(c, cell);
     attend_lstmn_io defaults = { 0 };
     if (!io) io = &defaults;
     io->c = io->tape = io->weights = io->source_weights = NULL;
     if (!attend_lstmn_fits(c, cell, x, sequences, io)) return NULL;
-    lstmn_run *r = run_new(c, cell, x, sequences, io);
+    lstmn_run *r = run_new(c, cell, x, sequences, io, past_on_device);
     attend_var *tape = r && io->want_tape ? attend_var_2d(c, sequences->rows, (int)r->tape.width, false) : NULL;
     if (c->status != ATTEND_OK) return NULL;
     const attend_mark mark = attend_ctx_mark(c);
@@ -426,4 +426,17 @@ attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn_cell *cell, 
     io->weights = r->attentions[LSTMN_SELF].weights_var;
     io->source_weights = io->source ? r->attentions[LSTMN_SOURCE].weights_var : NULL;
     return r->y;
+}
+
+attend_var *attend_lstmn_sequence(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
+                                  const attend_ragged *sequences, attend_lstmn_io *io)
+{
+    ATTEND_REQUIRE_IN(c, cell);
+    return run(c, cell, x, sequences, io, false);
+}
+
+attend_var *attend_lstmn_step(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
+                              const attend_ragged *sequences, attend_lstmn_io *io)
+{
+    return run(c, cell, x, sequences, io, true);
 }

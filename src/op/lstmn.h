@@ -4,14 +4,13 @@
 #define ATTEND_OP_LSTMN_H
 
 #include "device/device.h"
-#include "kernel/additive_pairs.h"
 #include "op/ragged.h"
 
 struct attend_lstmn_source {
     attend_lstmn_fusion fusion;
     attend_var *gamma, *alpha, *keys; /* (M, G), (M, H), (M, A) */
     const attend_ragged *sequences;
-    real *prepared; /* the keys, prepared (kernel/additive_pairs.h) */
+    real *prepared; /* the keys, prepared (additive_keys in device.h) */
 };
 
 /* The offsets of the parts of a row of the tape: h (first), c, ht, gt, the key, and the prepared key. */
@@ -19,11 +18,15 @@ typedef struct lstmn_tape {
     size_t memory, context, source_context, key, prepared, width;
 } lstmn_tape;
 
-lstmn_tape attend_lstmn_tape(size_t hidden, size_t gamma, size_t attention);
+lstmn_tape attend_lstmn_tape(const attend_device *d, size_t hidden, size_t gamma, size_t attention);
 
 /* Checks all inputs of a call; false: the context has failed. */
 bool attend_lstmn_fits(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x, const attend_ragged *sequences,
                        const attend_lstmn_io *io);
+
+/* attend_lstmn_sequence with a past in device memory: rows of a beam cache. */
+attend_var *attend_lstmn_step(attend_ctx *c, const attend_lstmn_cell *cell, attend_var *x,
+                              const attend_ragged *sequences, attend_lstmn_io *io);
 
 /* ---- the operation (lstmn.c, lstmn_backward.c) ---- */
 

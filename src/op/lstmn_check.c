@@ -7,12 +7,12 @@
 
 static const char sequence_name[] = "attend_lstmn_sequence", source_name[] = "attend_lstmn_source_new";
 
-lstmn_tape attend_lstmn_tape(size_t hidden, size_t gamma, size_t attention)
+lstmn_tape attend_lstmn_tape(const attend_device *d, size_t hidden, size_t gamma, size_t attention)
 {
     lstmn_tape t = { .memory = hidden, .context = 2 * hidden, .source_context = 3 * hidden };
     t.key = t.source_context + gamma;
     t.prepared = t.key + attention;
-    t.width = t.prepared + attend_additive_row_size(attention);
+    t.width = t.prepared + d->additive_row(attention);
     return t;
 }
 
@@ -21,7 +21,8 @@ int attend_lstmn_tape_width(const attend_lstmn_cell *cell, const attend_lstmn_so
     ATTEND_REQUIRE(0, cell);
     if (!cell->u || !cell->attention.wk) return 0;
     const size_t gamma = source ? (size_t)source->gamma->shape[1] : 0;
-    return (int)attend_lstmn_tape((size_t)cell->u->shape[1], gamma, (size_t)cell->attention.wk->shape[0]).width;
+    const attend_device *d = attend_device_of(cell->u->context);
+    return (int)attend_lstmn_tape(d, (size_t)cell->u->shape[1], gamma, (size_t)cell->attention.wk->shape[0]).width;
 }
 
 /* Whether v is given and has this shape; columns 0: a vector. */
@@ -135,11 +136,11 @@ const attend_lstmn_source *attend_lstmn_source_new(attend_ctx *c, const attend_l
     s->keys = attend_linear(c, gamma, fusion->attention.wk, NULL);
     if (!s->keys || !attend_check_inputs(c, source_name, 1, s->keys)) return NULL;
     const size_t rows = (size_t)sequences->rows, attention = (size_t)s->keys->shape[1];
-    s->prepared = attend_ctx_alloc_reals(c, rows * attend_additive_row_size(attention));
+    const attend_device *d = attend_device_of(c);
+    const size_t prepared = d->additive_row(attention);
+    s->prepared = attend_ctx_alloc_reals(c, rows * prepared);
     if (!s->prepared) return NULL;
-    attend_device_of(c)->additive_keys(&c->compute, rows, attention,
-                                       (device_input){ .data = s->keys->value, .stride = attention },
-                                       (device_output){ .data = s->prepared,
-                                                        .stride = attend_additive_row_size(attention) });
+    d->additive_keys(&c->compute, rows, attention, (device_input){ .data = s->keys->value, .stride = attention },
+                     (device_output){ .data = s->prepared, .stride = prepared });
     return s;
 }

@@ -1,9 +1,9 @@
-/* packed_weights.c: the packed copies of parameters, recreated when the value or the kernel table changes. */
+/* packed_weights.c: the packed copies of parameters, recreated when the value or the layout of the device changes. */
 #include "op/packed_weights.h"
 
 static bool is_fresh(const attend_param *p, const param_cache *copy)
 {
-    return copy->key == attend_kernel() && copy->version == atomic_load(&p->version);
+    return copy->key == attend_device_at(p->memory)->packed_layout() && copy->version == atomic_load(&p->version);
 }
 
 static bool repack(attend_param *p, param_cache *copy, attend_compute_precision precision, bool transpose,
@@ -21,7 +21,7 @@ static bool repack(attend_param *p, param_cache *copy, attend_compute_precision 
         if (!copy->data) return false;
     }
     d->pack(&compute, p->precision, transpose, k, n, p->precision == ATTEND_FP32 ? p->value : p->quantized, copy->data);
-    copy->key = attend_kernel();
+    copy->key = d->packed_layout();
     copy->version = atomic_load(&p->version);
     return true;
 }

@@ -28,7 +28,10 @@ static attend_var *build(checker *k, bool recording)
 static double loss_at(checker *k, attend_param *p, size_t i, double x)
 {
     real *value = attend_param_edit(p);
-    if (value) value[i] = (real)x;
+    if (value)
+        value[i] = (real)x;
+    else
+        k->status = ATTEND_NO_MEMORY;
     attend_param_changed(p);
     const real *loss = attend_value(build(k, false));
     return loss ? (double)*loss : 0;

@@ -8,10 +8,10 @@
  * These names are part of the file format; renaming a C field does not change them. */
 #include "train/training_run.h"
 
+#include "core/finite.h"
 #include "core/memory.h"
 #include "core/status.h"
 #include "format/tensor_file.h"
-#include "kernel/kernel.h"
 #include <attend/parse.h>
 #include <errno.h>
 #include <limits.h>
@@ -556,7 +556,7 @@ static int load_array(training_run *run, const char *path, int parameter, int wh
     if (!numbers) return attend_fail(ATTEND_NO_MEMORY, "no memory to resume from %s", path);
     memcpy(numbers, x->data, x->bytes);
     /* a second moment is a mean of squares, which may be infinite */
-    bool is_valid = which == SECOND || isfinite(attend_kernel()->sum_squares(p->size, numbers));
+    bool is_valid = which == SECOND || attend_all_finite(p->size, numbers);
     for (size_t i = 0; which == SECOND && is_valid && i < p->size; i++) is_valid = numbers[i] >= 0;
     if (is_valid) set_array(run, parameter, which, numbers);
     attend_memory_free(numbers);

@@ -1,6 +1,6 @@
 /* Derivatives of every operation except the recurrent cells. A case is a row of the table at the end: the shapes of the
  * parameters a, b, v, and a loss computed from them. */
-#include "core/tape.h"
+#include "device/device.h"
 #include "gradient/gradient.h"
 
 typedef struct inputs {
@@ -247,8 +247,12 @@ typedef struct square_node {
 static void square_backward(attend_ctx *c, attend_node *node)
 {
     square_node *s = (square_node *)node;
-    real *dx = attend_grad(c, s->x);
-    for (size_t i = 0; i < s->x->size; i++) dx[i] += s->y->grad[i] * (real)s->slope * s->x->value[i];
+    const attend_device *d = attend_device_of(c);
+    real *dx = attend_grad(c, s->x), *product = attend_ctx_alloc_reals(c, s->x->size);
+    if (!dx || !product) return;
+    d->mul(&c->compute, 1, s->x->size, (device_input){ .data = s->y->grad }, (device_input){ .data = s->x->value },
+           (device_output){ .data = product });
+    d->axpy(&c->compute, s->x->size, (real)s->slope, product, dx);
 }
 
 static double square_slope;
@@ -260,7 +264,8 @@ static attend_var *square(attend_ctx *c, void *in)
     attend_var *y = attend_var_new(c, x->rank, x->shape, x->differentiable);
     square_node *s = attend_ctx_alloc(c, 1, sizeof *s);
     if (!y || !s) return NULL;
-    for (size_t i = 0; i < x->size; i++) y->value[i] = x->value[i] * x->value[i];
+    const device_input in_x = { .data = x->value };
+    attend_device_of(c)->mul(&c->compute, 1, x->size, in_x, in_x, (device_output){ .data = y->value });
     *s = (square_node){ .x = x, .y = y, .slope = square_slope };
     if (y->differentiable) attend_record(c, &s->node, square_backward);
     return weighted_sum(c, y, 16);

@@ -3,6 +3,7 @@
 #include "attention/beam_cache.h"
 
 #include "core/memory.h"
+#include "core/tape.h"
 #include "unit/unit.h"
 #include <math.h>
 
@@ -21,6 +22,15 @@ static attend_real random_number(void)
     return (attend_real)random_below(1 << 20) / (attend_real)(1 << 19) - 1;
 }
 
+/* ---- numbers on the device ---- */
+
+static attend_ctx *lender; /* holds what the tests lend to the device */
+
+static void read_row(const attend_beam_cache *cache, int i, int j, attend_real *row)
+{
+    lender->memory->download(row, attend_beam_cache_row(cache, i, j), WIDTH * sizeof *row);
+}
+
 /* ---- reference: each hypothesis as a list of copied rows ---- */
 
 typedef struct reference {
@@ -36,7 +46,7 @@ static int make_references(void **state)
     seed = 5;
     expected = calloc(1, sizeof *expected);
     previous = calloc(1, sizeof *previous);
-    return expected && previous ? 0 : -1;
+    return expected && previous && attend_ctx_new(&lender) == ATTEND_OK ? 0 : -1;
 }
 
 static int free_references(void **state)
@@ -44,6 +54,7 @@ static int free_references(void **state)
     (void)state;
     free(expected);
     free(previous);
+    attend_ctx_free(lender);
     return 0;
 }
 
@@ -67,8 +78,11 @@ static void assert_equals_reference(const attend_beam_cache *cache)
     for (int i = 0; i < expected->count; i++) {
         assert_int_equal(attend_beam_cache_length(cache, i), expected->lengths[i]);
         if (expected->lengths[i] > max_length) max_length = expected->lengths[i];
-        for (int j = 0; j < expected->lengths[i]; j++)
-            assert_memory_equal(attend_beam_cache_row(cache, i, j), expected->rows[i][j], sizeof expected->rows[i][j]);
+        for (int j = 0; j < expected->lengths[i]; j++) {
+            attend_real row[WIDTH];
+            read_row(cache, i, j, row);
+            assert_memory_equal(row, expected->rows[i][j], sizeof row);
+        }
     }
     assert_int_equal(attend_beam_cache_max_length(cache), max_length);
 }
@@ -91,10 +105,16 @@ static int random_step(int *parents, attend_real *rows)
 static attend_real rows[MAX_HYPOTHESES * (WIDTH + 2)];
 static int parents[MAX_HYPOTHESES];
 
+static const attend_real *lent_rows(void)
+{
+    attend_ctx_reset(lender);
+    return attend_ctx_lend(lender, rows, sizeof rows / sizeof *rows);
+}
+
 static void step(attend_beam_cache *cache)
 {
     const int n = random_step(parents, rows);
-    assert_ok(attend_beam_cache_step(cache, n, parents, rows, WIDTH + 2));
+    assert_ok(attend_beam_cache_step(cache, n, parents, lent_rows(), WIDTH + 2));
     reference_step(n, parents, rows);
 }
 
@@ -118,19 +138,29 @@ static void test_rows_are_found_again(void **state)
 enum { ROW = H * D, STRIDE = ROW + 5 };
 static attend_real query[MAX_HYPOTHESES * STRIDE], context[MAX_HYPOTHESES * STRIDE],
     weights[MAX_HYPOTHESES * H * STEPS];
+static long refused_request; /* of attend_beam_cache_attend; 0: none */
 
-static beam_attention attention(bool with_weights)
+/* Attention to the rows of the cache, with `query`, `context` and `weights` on the device. */
+static bool attend_to(attend_ctx *c, const attend_beam_cache *cache, bool with_weights)
 {
-    return (beam_attention){ .query = query,
-                             .query_stride = STRIDE,
-                             .heads = H,
-                             .width = D,
-                             .key = KEY,
-                             .value = VALUE,
-                             .scale = 1 / sqrt(D),
-                             .context = context,
-                             .context_stride = STRIDE,
-                             .weights = with_weights ? weights : NULL };
+    enum { ALL = MAX_HYPOTHESES * STRIDE, ALL_WEIGHTS = MAX_HYPOTHESES * H * STEPS };
+    attend_ctx_reset(lender);
+    const beam_attention a = { .query = attend_ctx_lend(lender, query, ALL),
+                               .query_stride = STRIDE,
+                               .heads = H,
+                               .width = D,
+                               .key = KEY,
+                               .value = VALUE,
+                               .scale = 1 / sqrt(D),
+                               .context = attend_ctx_lend(lender, context, ALL),
+                               .context_stride = STRIDE,
+                               .weights = with_weights ? attend_ctx_lend(lender, weights, ALL_WEIGHTS) : NULL };
+    attend_memory_refuse(refused_request);
+    const bool ok = attend_beam_cache_attend(c, cache, &a);
+    attend_memory_refuse(0);
+    attend_ctx_return(lender, a.context, ALL, context);
+    if (with_weights) attend_ctx_return(lender, a.weights, ALL_WEIGHTS, weights);
+    return ok;
 }
 
 static attend_real keys[MAX_HYPOTHESES * STEPS * ROW], values[MAX_HYPOTHESES * STEPS * ROW],
@@ -176,15 +206,13 @@ static void test_attention_equals_the_runner(void **state)
     assert_ok(attend_runner_new(&r, 1));
     assert_ok(attend_beam_cache_new(&cache, WIDTH));
     memset(expected, 0, sizeof *expected);
-    beam_attention a = attention(true);
-    assert_true(attend_beam_cache_attend(c, cache, &a)); /* without hypotheses */
+    assert_true(attend_to(c, cache, true)); /* without hypotheses */
     for (int t = 0; t < 100; t++) {
         step(cache);
         const int max_length = attend_beam_cache_max_length(cache);
         for (int i = 0; i < MAX_HYPOTHESES * STRIDE; i++) query[i] = 3 * random_number(), context[i] = 77;
         run_reference(r, max_length);
-        a = attention(t % 2);
-        assert_true(attend_beam_cache_attend(c, cache, &a));
+        assert_true(attend_to(c, cache, t % 2));
         for (int i = 0; i < expected->count; i++) {
             for (int j = 0; j < ROW; j++) assert_near(context[i * STRIDE + j], expected_context[i * ROW + j]);
             for (int j = ROW; j < STRIDE; j++) assert_true(context[i * STRIDE + j] == 77);
@@ -206,18 +234,17 @@ static void test_the_same_bits_on_any_number_of_threads(void **state)
     for (int t = 0; t < STEPS; t++) {
         for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = i * (t % 3 + 1) % MAX_HYPOTHESES;
         for (int i = 0; i < MAX_HYPOTHESES * (WIDTH + 2); i++) rows[i] = random_number();
-        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, rows, WIDTH + 2));
+        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, lent_rows(), WIDTH + 2));
     }
     for (int i = 0; i < MAX_HYPOTHESES * STRIDE; i++) query[i] = 3 * random_number();
     static attend_real first[MAX_HYPOTHESES * STRIDE], first_weights[MAX_HYPOTHESES * H * STEPS];
     const int threads[] = { 1, 2, 3, 7 };
     for (int k = 0; k < 4; k++) {
         attend_ctx *c = NULL;
-        const beam_attention a = attention(true);
         assert_ok(attend_ctx_new(&c));
         assert_ok(attend_ctx_set_threads(c, threads[k]));
         memset(context, 0, sizeof context);
-        assert_true(attend_beam_cache_attend(c, cache, &a));
+        assert_true(attend_to(c, cache, true));
         if (k == 0) memcpy(first, context, sizeof first), memcpy(first_weights, weights, sizeof weights);
         assert_memory_equal(first, context, sizeof first);
         assert_memory_equal(first_weights, weights, sizeof weights);
@@ -239,19 +266,22 @@ static void test_unused_rows_are_reused(void **state)
     for (int t = 0; t < LONG; t++) {
         for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = t * 7 % MAX_HYPOTHESES;
         for (int i = 0; i < MAX_HYPOTHESES; i++) rows[i * (WIDTH + 2)] = (attend_real)t;
-        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, rows, WIDTH + 2));
+        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, lent_rows(), WIDTH + 2));
     }
-    for (int t = 0; t < LONG; t++)
-        assert_true(attend_beam_cache_row(cache, MAX_HYPOTHESES - 1, t)[0] == (attend_real)t);
+    for (int t = 0; t < LONG; t++) {
+        attend_real row[WIDTH];
+        read_row(cache, MAX_HYPOTHESES - 1, t, row);
+        assert_true(row[0] == (attend_real)t);
+    }
     const size_t row = (WIDTH + 16) * sizeof(attend_real), lists = 4 * LONG * MAX_HYPOTHESES * sizeof(int);
     assert_true(attend_beam_cache_bytes(cache) < 2 * (LONG + 2 * MAX_HYPOTHESES) * row + 2 * lists);
     /* hypotheses that end and start, as in a long-running server */
     for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = -1;
-    assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, rows, WIDTH + 2));
+    assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, lent_rows(), WIDTH + 2));
     const size_t bytes = attend_beam_cache_bytes(cache);
     for (int t = 0; t < 20000; t++) {
         for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = attend_beam_cache_length(cache, i) > 20 + i % 5 ? -1 : i;
-        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, rows, WIDTH + 2));
+        assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, lent_rows(), WIDTH + 2));
     }
     assert_int_equal(attend_beam_cache_bytes(cache), bytes);
     attend_beam_cache_free(cache);
@@ -272,8 +302,9 @@ static void test_a_failure_loses_no_row(void **state)
     for (int t = 0; t < 150; t++) {
         const int n = random_step(parents, rows);
         for (long k = 1;; k++) {
+            const attend_real *numbers = lent_rows();
             attend_memory_refuse(k);
-            const int status = attend_beam_cache_step(cache, n, parents, rows, WIDTH + 2);
+            const int status = attend_beam_cache_step(cache, n, parents, numbers, WIDTH + 2);
             attend_memory_refuse(0);
             if (status == ATTEND_OK) break;
             assert_int_equal(status, ATTEND_NO_MEMORY);
@@ -287,11 +318,10 @@ static void test_a_failure_loses_no_row(void **state)
     assert_true(refused > 10);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
-    const beam_attention a = attention(false);
-    attend_memory_refuse(1);
-    assert_false(attend_beam_cache_attend(c, cache, &a));
+    refused_request = 1;
+    assert_false(attend_to(c, cache, false));
     assert_int_equal(attend_ctx_status(c), ATTEND_NO_MEMORY);
-    attend_memory_refuse(0);
+    refused_request = 0;
     attend_ctx_free(c);
     attend_beam_cache_free(cache);
 }
@@ -302,9 +332,9 @@ static void test_refusals(void **state)
     attend_beam_cache *cache = NULL;
     assert_int_equal(attend_beam_cache_new(&cache, 0), ATTEND_BAD_USAGE);
     assert_ok(attend_beam_cache_new(&cache, WIDTH));
-    assert_int_equal(attend_beam_cache_step(cache, 0, NULL, rows, WIDTH), ATTEND_BAD_USAGE);
-    assert_ok(attend_beam_cache_step(cache, 2, NULL, rows, WIDTH));
-    assert_int_equal(attend_beam_cache_step(cache, 1, (const int[]){ 2 }, rows, WIDTH), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_beam_cache_step(cache, 0, NULL, lent_rows(), WIDTH), ATTEND_BAD_USAGE);
+    assert_ok(attend_beam_cache_step(cache, 2, NULL, lent_rows(), WIDTH));
+    assert_int_equal(attend_beam_cache_step(cache, 1, (const int[]){ 2 }, lent_rows(), WIDTH), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "hypothesis 0 has parent 2, but the previous step has only 2 hypotheses"));
     assert_int_equal(attend_beam_cache_count(cache), 2);
     attend_beam_cache_free(cache);

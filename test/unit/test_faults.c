@@ -1,6 +1,7 @@
 /* Out of memory: every allocation of a training step fails in turn. Each time the step must end with an error and a
  * message, without a crash or a leak (checked by AddressSanitizer and valgrind). */
 #include "core/memory.h"
+#include "device/guard_memory.h"
 #include "support/language_model.h"
 #include "unit/unit.h"
 
@@ -44,6 +45,7 @@ static void fail_each_request(int threads)
         if (threads > 1 && status == ATTEND_OK && attend_memory_requests() < n) continue;
         if (status != ATTEND_NO_MEMORY)
             fail_msg("request %ld of %ld failed, and the status is %d", n, requests, status);
+        assert_int_equal(attend_guard_blocks(), 0); /* with ATTEND_DEVICE=guard: all device memory was given back */
         assert_non_null(strstr(attend_message(), "no memory"));
     }
     attend_memory_refuse(0);
@@ -98,6 +100,7 @@ static void test_every_operation(void **state)
         int status = every_operation();
         if (status != ATTEND_NO_MEMORY)
             fail_msg("request %ld of %ld failed, and the status is %d", n, requests, status);
+        assert_int_equal(attend_guard_blocks(), 0);
     }
     attend_memory_refuse(0);
     printf("%ld requests failed in turn\n", requests);

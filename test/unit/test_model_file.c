@@ -486,8 +486,12 @@ static void refused_memory_is_reported(void **state)
     const long making = attend_memory_requests();
     attend_model_free(other);
     for (long n = 1; n <= saving; n++) {
+        attend_memory_refuse(0);
+        attend_model *saved = model_of(small); /* a new one: what was copied from the device to save a model is kept */
+        attend_model_attach(saved, "source.vocabulary", "a\nb\nc\nd\n", 8);
         attend_memory_refuse(n);
-        assert_int_equal(attend_model_save(m, in_folder("model")), ATTEND_NO_MEMORY);
+        assert_int_equal(attend_model_save(saved, in_folder("model")), ATTEND_NO_MEMORY);
+        attend_model_free(saved);
     }
     for (long n = 1; n <= loading; n++) {
         attend_memory_refuse(n);

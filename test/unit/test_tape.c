@@ -1,4 +1,5 @@
 /* Contexts and variables: rejected arguments and their messages, sticky failure, mark and rewind, recording off. */
+#include "core/tape.h"
 #include "kernel/kernel.h"
 #include "unit/unit.h"
 #include <limits.h>
@@ -319,16 +320,32 @@ static void test_rewind(void **state)
     attend_mark mark = attend_ctx_mark(c);
     attend_var *first = attend_scale(c, kept, 2);
 #ifndef ATTEND_ARENA_MALLOC
-    const attend_real *address = attend_value(first);
+    const attend_real *address = first->value;
 #endif
     assert_true(attend_value(first)[3] == 8);
     attend_ctx_rewind(c, mark);
     attend_var *second = attend_scale(c, kept, 3);
 #ifndef ATTEND_ARENA_MALLOC
-    assert_ptr_equal(attend_value(second), address);
+    assert_ptr_equal(second->value, address);
 #endif
     assert_true(attend_value(second)[3] == 12);
     assert_memory_equal(attend_value(kept), numbers, sizeof numbers);
+    attend_ctx_free(c);
+}
+
+/* A context that is too large gives back both its memories. */
+static void test_shrink(void **state)
+{
+    (void)state;
+    attend_ctx *c = context();
+    assert_non_null(zeros(c, 256, 1024));
+    const size_t bytes = attend_ctx_bytes(c);
+    assert_true(c->numbers.bytes >= 256 * 1024 * sizeof(attend_real));
+    attend_ctx_shrink(c, (double)bytes);
+    assert_int_equal(attend_ctx_bytes(c), bytes);
+    attend_ctx_shrink(c, (double)bytes - 1);
+    assert_int_equal(attend_ctx_bytes(c), 0);
+    assert_non_null(zeros(c, 2, 2));
     attend_ctx_free(c);
 }
 
@@ -401,7 +418,7 @@ static void test_cross_entropy_holds_one_copy(void **state)
     attend_var *logits = attend_linear(c, zeros(c, N, D), zeros(c, V, D), NULL);
     attend_var *loss = attend_cross_entropy(c, logits, targets, 0.1, 1, NULL);
     assert_ok(attend_backward(c, loss));
-    assert_ptr_equal(attend_gradient(logits), attend_value(logits));
+    assert_ptr_equal(logits->grad, logits->value);
 #ifdef ATTEND_ARENA_MALLOC
     assert_true(attend_ctx_bytes(c) - before < 2 * one);
 #else
@@ -503,6 +520,7 @@ int main(void)
         cmocka_unit_test(test_recording_off_records_nothing),
         cmocka_unit_test(test_rewind_fails_while_recording),
         cmocka_unit_test(test_rewind),
+        cmocka_unit_test(test_shrink),
         cmocka_unit_test(test_accessors_accept_null),
         cmocka_unit_test(test_foreign_parameters),
         cmocka_unit_test(test_row_losses),

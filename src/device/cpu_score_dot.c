@@ -1,16 +1,11 @@
-/* dot_tile.c: e_ij = scale q_i.k_j     dq_i += scale sum_j de_ij k_j     dk_j += scale sum_i de_ij q_i
+/* cpu_score_dot.c: e_ij = scale q_i.k_j     dq_i += scale sum_j de_ij k_j     dk_j += scale sum_i de_ij q_i
  * The cache holds the keys packed for matrix products (kernel/gemm.h) in both orders: K' for the scores, K for dq. */
-#include "attention/dot_tile.h"
+#include "device/scores.h"
 
 #include "kernel/gemm.h"
 #include <string.h>
 
-const char *attend_attention_dot_check(const attend_tile *t)
-{
-    return t->query_width == t->key_width ? NULL : "queries and keys must have the same width";
-}
-
-size_t attend_attention_dot_cache_size(int keys, int key_width)
+size_t attend_dot_cache_size(int keys, int key_width)
 {
     return attend_packed_size((size_t)key_width, (size_t)keys) + attend_packed_size((size_t)keys, (size_t)key_width);
 }
@@ -21,7 +16,7 @@ static size_t k_offset(int keys, int key_width)
     return attend_packed_size((size_t)key_width, (size_t)keys);
 }
 
-void attend_attention_dot_cache(int keys, int key_width, const real *key, size_t key_stride, real *cache)
+void attend_dot_cache(int keys, int key_width, const real *key, size_t key_stride, real *cache)
 {
     attend_pack(true, (size_t)key_width, (size_t)keys, key, key_stride, cache);
     attend_pack(false, (size_t)keys, (size_t)key_width, key, key_stride, cache + k_offset(keys, key_width));
@@ -34,7 +29,7 @@ static size_t packed_offset(const attend_tile *t)
 }
 
 /* Scratch memory: the scaled queries of the tile, and a packed copy. */
-size_t attend_attention_dot_scratch(const attend_tile *t)
+size_t attend_dot_scratch(const attend_tile *t)
 {
     const size_t queries = (size_t)t->queries, width = (size_t)t->query_width;
     return packed_offset(t) + attend_packed_size(queries, width);
@@ -51,7 +46,7 @@ static real *scaled_queries(const attend_tile *t)
     return t->scratch;
 }
 
-void attend_attention_dot_tile(const attend_tile *t)
+void attend_dot_tile(const attend_tile *t)
 {
     const size_t width = (size_t)t->query_width;
     const real *query = scaled_queries(t);
@@ -66,7 +61,7 @@ void attend_attention_dot_tile(const attend_tile *t)
                 attend_kernel()->dot(width, query + (size_t)i * width, t->key + (size_t)j * t->key_stride);
 }
 
-void attend_attention_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g)
+void attend_dot_tile_backward(const attend_tile *t, const attend_tile_gradients *g)
 {
     const size_t width = (size_t)t->query_width, queries = (size_t)t->queries, keys = (size_t)t->keys;
     if (g->key) {
