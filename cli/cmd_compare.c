@@ -117,8 +117,8 @@ int comparison_refuse_untested(const verb *v, const pairs_list *train, const cha
 
 int comparison_set_metrics(comparison *c)
 {
-    const int status = evaluation_set_metrics(&c->e, c->v, c->s->metrics,
-                                              (attend_bleu_tokens)c->s->bleu_tokens, c->s->ignore_case);
+    const int status =
+        evaluation_set_metrics(&c->e, c->v, c->s->metrics, (attend_bleu_tokens)c->s->bleu_tokens, c->s->ignore_case);
     evaluation_fit_metrics(&c->e, false);
     for (int i = 0; !c->s->metrics && !c->e.is_word_level && i < METRICS; i++) c->e.selected[i] = i == ATTEND_BLEU;
     int at = 0;

@@ -77,6 +77,7 @@ void objects_prepare(void)
     write_file("lines", "a b\nb c\n");
     write_file("pairs.tsv", "a b\tb a\nb c\tc b\n");
     write_file("words", "a\tb\n");
+    OK(attend_aligner_save(an_aligner(), "aligner"));
     write_file("log", "{\"update\": 1, \"loss\": 2.5}\n");
     write_model();
 }
@@ -517,6 +518,28 @@ attend_map_selection *a_map_selection(void)
     OK(attend_map_selection_new(&s, a_model(), 1));
     OK(attend_map_selection_add(s, 2, texts, texts, pair_links()));
     return s;
+}
+
+attend_aligner_options *aligner_options(void)
+{
+    attend_aligner_options o = attend_aligner_defaults();
+    return copy(&o, sizeof o);
+}
+
+attend_aligner *a_new_aligner(void)
+{
+    attend_aligner *a = NULL;
+    OK(attend_aligner_new(&a, aligner_options()));
+    OK(attend_aligner_add(a, 2, texts, texts));
+    return a;
+}
+
+attend_aligner *an_aligner(void)
+{
+    attend_aligner *a = a_new_aligner();
+    OK(attend_aligner_train(a));
+    OK(attend_aligner_align_added(a, 0, 2));
+    return a;
 }
 
 attend_translator_options *translator_options(void)

@@ -82,6 +82,9 @@ attend_pair_links *pair_links(void);
 
 attend_scorer *a_scorer(void); /* after a run that kept its maps */
 const attend_scored_pair *a_scored_pair(void);
+attend_aligner_options *aligner_options(void);
+attend_aligner *a_new_aligner(void);
+attend_aligner *an_aligner(void);
 attend_map_selection *a_map_selection(void);
 attend_translator *a_translator(void); /* after a run */
 attend_translator_options *translator_options(void);
