@@ -68,7 +68,7 @@ printf ' \t \n' >blank.tsv
     expect 2 'with --shared-vocab' $train --model v --shared-vocab --target-vocab-size 500
     expect 3 'the source vocabulary would be empty' $train --model v --min-count 1000000
     expect 3 'blank.tsv: the source vocabulary would be empty' train --train blank.tsv --model v $small --no-check --updates 1
-    expect 0 'vocabulary  5 and 8' $train --model v --source-vocab-size 5 --updates 1
+    expect 0 'vocabulary  source: 5 tokens: 2 words, 3 special' $train --model v --source-vocab-size 5 --updates 1
 }
 
 # ---- memory: the message names a limit that suffices ----

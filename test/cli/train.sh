@@ -101,7 +101,7 @@ expect 0 'AER 0.0000' align --model m --input three.tsv --gold gold
 printf '1 3 1 S\n1 2 2 S\n1 1 3 P\n2 1 1 S\n' >gold.numbers
 expect 0 'AER 0.0000' align --model m --input three.tsv --gold gold.numbers
 expect 3 'gold.wrong:1' align --model m --input three.tsv --gold gold.wrong
-expect 2 'are both required' align --model m
+expect 2 'PAIRS is required' align --model m
 
 # bad data
 : >empty.tsv

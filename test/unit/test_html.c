@@ -69,9 +69,10 @@ static void sample(void **state)
     attend_string html = page_of(&m->map, NULL);
     check_page(&html);
     char *data = data_of(&html);
-    assert_non_null(strstr(data, "{\"attention\":\"cross\",\"source\":\"the small "
-                                 "house\",\"sourceTokens\":[\"the\",\"small\",\"hous\",\"e\",\"\\u003c/s\\u003e\"],"
-                                 "\"sourceWord\":[0,1,2,2,-1],\"sourceWords\":[\"the\",\"small\",\"house\"]"));
+    assert_non_null(
+        strstr(data, "{\"attention\":\"cross\",\"source\":\"the small "
+                     "house\",\"sourceTokens\":[\"the\",\"small\",\"hous\",\"e\",\"\\u003c/s\\u003e\"],"
+                     "\"sourceWord\":[0,1,2,2,-1],\"sourceUnknown\":[],\"sourceWords\":[\"the\",\"small\",\"house\"]"));
     assert_non_null(strstr(data, "\"models\":[{\"name\":\"\",\"layer\":-1,\"head\":-1}]"));
     free(data);
     attend_string_free(&html);
