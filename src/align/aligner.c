@@ -237,7 +237,7 @@ static int link_pair(linking *l, alignment_space *space, int i)
     if (status != ATTEND_OK) return status;
     const double threshold = l->a->options.threshold;
     const int agreed = attend_alignment_agreed(space, sources, targets, threshold, NULL, INT_MAX);
-    attend_word_link *links = attend_memory_zeroed((size_t)(sources + targets + agreed), sizeof *links);
+    attend_word_link *links = attend_memory_zeroed((size_t)sources + (size_t)targets + (size_t)agreed, sizeof *links);
     if (!links) return no_memory();
     l->a->links[i] = links;
     r->counts[ATTEND_ALIGNED_FORWARD] = attend_alignment_directed(space, 0, sources, targets, links);

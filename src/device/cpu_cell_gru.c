@@ -20,7 +20,7 @@ static void forward_rows(const void *user, size_t first, size_t count)
 static bool gru_forward(const attend_compute *c, const device_cell *r, size_t n)
 {
     if (!attend_cpu_cell_recurrent(c, r, n, 3)) return false;
-    attend_cpu_rows(c, n, CELL_COST * 3 * r->hidden, forward_rows, r);
+    attend_cpu_rows(c, n, 3 * r->hidden * CELL_COST, forward_rows, r);
     return true;
 }
 
@@ -40,7 +40,7 @@ static void backward_rows(const void *user, size_t first, size_t count)
 
 static bool gru_backward(const attend_compute *c, const device_cell *r, size_t n)
 {
-    attend_cpu_rows(c, n, CELL_COST * 3 * r->hidden, backward_rows, r);
+    attend_cpu_rows(c, n, 3 * r->hidden * CELL_COST, backward_rows, r);
     return attend_cpu_cell_recurrent_backward(c, r, n, 3, PACKED_ADD);
 }
 

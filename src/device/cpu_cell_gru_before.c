@@ -59,7 +59,7 @@ static bool before_forward(const attend_compute *c, const device_cell *r, size_t
     forward_parts(r, parts);
     const packed_matrix gates = part_of(r, parts[0], 2), new = part_of(r, parts[1], 1);
     if (!attend_cpu_product(c, start, bu, n, r->h, h, &gates, r->recurrent, 2 * h)) return false;
-    attend_cpu_rows(c, n, CELL_COST * 2 * h, forward_resets, r);
+    attend_cpu_rows(c, n, 2 * h * CELL_COST, forward_resets, r);
     if (!attend_cpu_product(c, start, bu ? bu + 2 * h : NULL, n, r->scratch, h, &new, r->recurrent, h)) return false;
     attend_cpu_rows(c, n, CELL_COST * h, forward_states, r);
     return true;
@@ -124,7 +124,7 @@ static void product_backward(const attend_compute *c, const device_cell *r, size
 static bool before_backward(const attend_compute *c, const device_cell *r, size_t n)
 {
     const size_t h = r->hidden;
-    attend_cpu_rows(c, n, CELL_COST * 2 * h, backward_states, r);
+    attend_cpu_rows(c, n, 2 * h * CELL_COST, backward_states, r);
     product_backward(c, r, n, 2, 1, PACKED_ZERO, r->scratch); /* dq */
     attend_cpu_rows(c, n, CELL_COST * h, backward_resets, r);
     product_backward(c, r, n, 0, 2, PACKED_ADD, r->dh);

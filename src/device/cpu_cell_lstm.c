@@ -20,7 +20,7 @@ static void forward_rows(const void *user, size_t first, size_t count)
 static bool lstm_forward(const attend_compute *c, const device_cell *r, size_t n)
 {
     if (!attend_cpu_cell_recurrent(c, r, n, 4)) return false;
-    attend_cpu_rows(c, n, CELL_COST * 4 * r->hidden, forward_rows, r);
+    attend_cpu_rows(c, n, 4 * r->hidden * CELL_COST, forward_rows, r);
     return true;
 }
 
@@ -39,7 +39,7 @@ static void backward_rows(const void *user, size_t first, size_t count)
 
 static bool lstm_backward(const attend_compute *c, const device_cell *r, size_t n)
 {
-    attend_cpu_rows(c, n, CELL_COST * 4 * r->hidden, backward_rows, r);
+    attend_cpu_rows(c, n, 4 * r->hidden * CELL_COST, backward_rows, r);
     return attend_cpu_cell_recurrent_backward(c, r, n, 4, PACKED_ZERO);
 }
 

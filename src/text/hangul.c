@@ -34,7 +34,7 @@ int attend_hangul_letters(const char *character, size_t size, char letters[3 * A
     attend_utf8_put(letters, FIRST_LEADING + n / TRAILING / VOWELS);
     attend_utf8_put(letters + ATTEND_HANGUL_BYTES, FIRST_VOWEL + n / TRAILING % VOWELS);
     if (trailing == 0) return 2;
-    attend_utf8_put(letters + 2 * ATTEND_HANGUL_BYTES, NO_TRAILING + trailing);
+    attend_utf8_put(letters + (size_t)2 * ATTEND_HANGUL_BYTES, NO_TRAILING + trailing);
     return 3;
 }
 
@@ -61,9 +61,9 @@ size_t attend_hangul_compose(char *text, size_t size)
             to += n;
             continue;
         }
-        const int32_t trailing = point_at(text, size, i + 2 * ATTEND_HANGUL_BYTES);
+        const int32_t trailing = point_at(text, size, i + (size_t)2 * ATTEND_HANGUL_BYTES);
         const bool has_trailing = is_within(trailing, NO_TRAILING + 1, TRAILING - 1);
-        n = (has_trailing ? 3 : 2) * ATTEND_HANGUL_BYTES;
+        n = (has_trailing ? 3u : 2u) * (size_t)ATTEND_HANGUL_BYTES;
         to += attend_utf8_put(text + to, FIRST_SYLLABLE +
                                              ((leading - FIRST_LEADING) * VOWELS + vowel - FIRST_VOWEL) * TRAILING +
                                              (has_trailing ? trailing - NO_TRAILING : 0));

@@ -22,7 +22,7 @@ static int split(attend_string_table *parts, const char *text, size_t size)
 static bool find_letters(const attend_tokenizer *t, const char *letters, int count, int ids[3])
 {
     for (int k = 0; k < count; k++) {
-        ids[k] = attend_character_token(t, letters + k * ATTEND_HANGUL_BYTES, ATTEND_HANGUL_BYTES);
+        ids[k] = attend_character_token(t, letters + (size_t)k * ATTEND_HANGUL_BYTES, ATTEND_HANGUL_BYTES);
         if (ids[k] < 0) return false;
     }
     return count > 0;
