@@ -55,3 +55,4 @@ if(NOT ATTEND_SANITIZE) # they train several models
   add_test(NAME cli_align COMMAND ${CMAKE_CURRENT_LIST_DIR}/align.sh $<TARGET_FILE:attend_command>)
 endif()
 add_test(NAME cli_v0.1 COMMAND ${CMAKE_CURRENT_LIST_DIR}/v0.1.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
+set_tests_properties(cli_unknown cli_ensemble PROPERTIES ENVIRONMENT "${ATTEND_LSAN}") # they draw, too
