@@ -33,7 +33,7 @@ static const char *const bases[] = {
     "show --model rnn-bpe.model --model lstmn.model --threads 1 --memory 512M a",
     "compare --train pairs.tsv --valid valid.tsv --vary hidden=4,8 --embedding 8 --tokens word --updates 2 --output "
     "out --threads 1 --memory 512M",
-    "tune --train pairs.tsv --valid valid.tsv --time 1s --candidates 1 --hidden 4 --embedding 8 --tokens word "
+    "tune --train pairs.tsv --valid valid.tsv --time 1s --candidates 2 --hidden 4 --embedding 8 --tokens word "
     "--updates 2 "
     "--output out --threads 1 --memory 512M",
     "align --input pairs.tsv --save out --threads 1 --memory 512M",
