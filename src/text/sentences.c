@@ -171,7 +171,7 @@ static bool is_abbreviation(const attend_sentence_reader *r, const scan *s, size
     return attend_takes_number(word, size) && is_digit(char_at(r, next, &length));
 }
 
-/* The position of the first letter or digit at or after `at`, behind opening quotes and brackets. */
+/* The position of the first letter or digit at or after `at`, after opening quotes and brackets. */
 static size_t skip_opening(const attend_sentence_reader *r, size_t at)
 {
     for (size_t length;; at += length) {

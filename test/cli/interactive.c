@@ -1,4 +1,4 @@
-/* interactive.c COMMAND ARGUMENTS...: talks with a program that answers lines, as a program behind two pipes does.
+/* interactive.c COMMAND ARGUMENTS...: talks with a program that answers lines, as a program does through two pipes.
  *
  * A complete line must be answered although the next one has only begun, and a single line must be answered without a
  * fixed delay. Exit code 1, with a message, otherwise. */

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 static char folder[] = "/tmp/attend-hostile-XXXXXX";
-static char executable[4096]; /* the command, or a copy that every user can run */
-enum { NOBODY = 65534 };      /* the user of runs if this one is root */
+static char executable[4096];  /* the command, or a copy that every user can run */
+enum { UNPRIVILEGED = 65534 }; /* the user of runs if this one is root */
 static bool drops_root;
 enum { MIN_CASES = 10, MAX_REPORTED = 20 };
 static char home[4096], program[4096]; /* of the campaign itself, for the command that repeats a case */
@@ -101,7 +101,7 @@ static void copy_data(const char *from)
 
 static bool become_nobody(void)
 {
-    return setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0;
+    return setgroups(0, NULL) == 0 && setgid(UNPRIVILEGED) == 0 && setuid(UNPRIVILEGED) == 0;
 }
 
 /* False in a container that has one user. */
@@ -370,7 +370,8 @@ static void judge(campaign *c, const run *r, int status, bool killed)
 static void give_away(campaign *c, const char *name)
 {
     (void)c;
-    if (lchown(name, NOBODY, NOBODY) != 0 && errno != ENOENT) give_up(name); /* another process may remove it */
+    if (lchown(name, UNPRIVILEGED, UNPRIVILEGED) != 0 && errno != ENOENT)
+        give_up(name); /* another process may remove it */
 }
 
 void campaign_run(campaign *c, run *r)
