@@ -2,6 +2,7 @@
  *     bench [--json] [--quick] [--no-peers] [--compute PRECISION] [--only GROUP]
  * A result below its goal is reported, not an error. ATTEND_PEER_PYTHON names a Python interpreter with PyTorch. */
 #include "bench.h"
+#include "training_steps.h"
 
 #include <attend/model.h>
 
@@ -233,7 +234,7 @@ static int usage(FILE *to)
                 "  --quick     run every benchmark once, to check that it works; the times are not meaningful\n"
                 "  --no-peers  do not compare with PyTorch and CTranslate2 (ATTEND_PEER_PYTHON names their Python "
                 "interpreter)\n"
-                "  --compute   precision of the products of training: fp32\n"
+                "  --compute   precision of the products of training: fp32, bf16x3 or bf16 (PyTorch: autocast)\n"
                 "  --only      run one group:");
     for (int i = 0; i < GROUPS; i++) fprintf(to, " %s", groups[i].name);
     fprintf(to, "\n");
@@ -244,6 +245,16 @@ static bool is_group(const char *name)
 {
     for (int i = 0; i < GROUPS; i++)
         if (strcmp(groups[i].name, name) == 0) return true;
+    return false;
+}
+
+static bool use_compute(const char *name)
+{
+    for (int i = 0; attend_compute_names[i]; i++)
+        if (strcmp(name, attend_compute_names[i]) == 0) {
+            steps_use_compute((attend_compute_precision)i);
+            return true;
+        }
     return false;
 }
 
@@ -261,7 +272,7 @@ int main(int argc, char **argv)
                    0;
         else if (strcmp(argv[i], "--no-peers") == 0)
             b.peers = false;
-        else if (strcmp(argv[i], "--compute") == 0 && i + 1 < argc && strcmp(argv[i + 1], "fp32") == 0)
+        else if (strcmp(argv[i], "--compute") == 0 && i + 1 < argc && use_compute(argv[i + 1]))
             b.compute = argv[++i];
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc && is_group(argv[i + 1]))
             b.only = argv[++i];

@@ -57,7 +57,7 @@ static void bench_equal_lengths(bench *b)
         const attend_config config = config_of(i);
         stepper t = stepper_new(&config, &all, 1);
         char task[64];
-        snprintf(task, sizeof task, "train %s", models[i].task);
+        snprintf(task, sizeof task, "train %s -%s", models[i].task, steps_peer_precision());
         const double seconds = bench_compare_with_peer(b, (work){ stepper_run, &t }, task, group, models[i].name,
                                                        all.rows, bench_goal(models[i].goal, models[i].amx_goal));
         if (i == 0)
@@ -86,7 +86,7 @@ static void compare_lengths(bench *b, const char *name, const pair_lengths *leng
     if (step_batches_write(path, batches, MAX_BATCHES)) {
         const attend_config config = config_of(0);
         stepper t = stepper_new(&config, batches, MAX_BATCHES);
-        snprintf(task, sizeof task, "train %s %s", models[0].task, path);
+        snprintf(task, sizeof task, "train %s %s%s", models[0].task, path, steps_peer_precision());
         bench_compare_with_peer(b, (work){ stepper_run, &t }, task, ragged_group, name, rows, goal);
         stepper_free(&t);
         unlink(path);

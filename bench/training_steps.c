@@ -70,6 +70,18 @@ void stepper_run(void *state)
     }
 }
 
+static attend_compute_precision compute; /* fp32 */
+
+void steps_use_compute(attend_compute_precision precision)
+{
+    compute = precision;
+}
+
+const char *steps_peer_precision(void)
+{
+    return compute == ATTEND_COMPUTE_BF16 ? " bf16" : "";
+}
+
 stepper stepper_new(const attend_config *config, const step_batch *batches, int count)
 {
     return stepper_on_threads(config, batches, count, 2);
@@ -81,6 +93,7 @@ stepper stepper_on_threads(const attend_config *config, const step_batch *batche
     stepper s = { .batches = batches, .count = count };
     bench_require(attend_model_new(&s.m, config, 1));
     bench_require(attend_team_new(&s.team, attend_model_params(s.m), threads));
+    bench_require(attend_team_set_compute(s.team, compute));
     bench_require(attend_optimizer_new(&s.adam, s.team, &options));
     return s;
 }

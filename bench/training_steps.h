@@ -23,6 +23,11 @@ void step_batch_free(step_batch *b);
  * template; the caller removes the file. Returns false on failure. */
 bool step_batches_write(char *path, const step_batch *batches, int count);
 
+/* The precision of matrix products of all steppers; fp32 unless it is set. */
+void steps_use_compute(attend_compute_precision precision);
+/* The end of a task of PyTorch in the same precision: " bf16" for autocast, else "". bf16x3 is compared with fp32. */
+const char *steps_peer_precision(void);
+
 typedef struct stepper {
     attend_model *m;
     attend_team *team;

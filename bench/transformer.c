@@ -103,7 +103,7 @@ static void bench_real_lengths(bench *b)
     for (int at = 0; count < MAX_BATCHES && at < POOL; at += batches[count++].pairs.count)
         batches[count] = batch_new(lengths + at, POOL - at);
     if (step_batches_write(path, batches, count)) {
-        snprintf(task, sizeof task, "train-transformer %s", path);
+        snprintf(task, sizeof task, "train-transformer %s%s", path, steps_peer_precision());
         compare(b, name, batches, count, task, bench_goal(1.8, 1.7));
         unlink(path);
     }
@@ -116,7 +116,9 @@ void bench_transformer(bench *b)
     pair_lengths lengths[PAIRS];
     for (int i = 0; i < PAIRS; i++) lengths[i] = (pair_lengths){ LENGTH, LENGTH };
     step_batch all = batch_new(lengths, PAIRS);
-    compare(b, "25 source and 25 target tokens", &all, 1, "train-transformer", bench_goal(1.35, 1.25));
+    char task[64];
+    snprintf(task, sizeof task, "train-transformer -%s", steps_peer_precision());
+    compare(b, "25 source and 25 target tokens", &all, 1, task, bench_goal(1.35, 1.25));
     if (!bench_quick(b)) bench_dropout(b, &all);
     step_batch_free(&all);
     if (!bench_quick(b)) bench_real_lengths(b);

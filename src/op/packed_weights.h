@@ -11,7 +11,8 @@
 const void *attend_param_packed(attend_param *p, attend_compute_precision precision, bool transpose);
 
 /* Updates the packed copies that exist after parameters have changed, on the threads of the pool: at the first use, a
- * single thread would do it while the others wait. If memory runs out, that is left to the first use. */
+ * single thread would do it while the others wait. If memory runs out, that is left to the first use. No other thread may
+ * compute with the parameters meanwhile. */
 void attend_params_repack(const attend_params *set, attend_pool *pool);
 
 /* The same as attend_param_packed for any rank 2 variable in full precision, for products in fp32; if it is not a parameter,
