@@ -7,17 +7,20 @@ DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE_FLAGS ?=
 CTEST_FLAGS ?=
+CUDA ?=
 FUZZ_FLAGS ?= -max_total_time=60
 HOSTILE_FLAGS ?= 150
 MAKEFLAGS += --no-print-directory
 
-configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(2) $(CMAKE_FLAGS) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
+# CUDA=1: the CUDA plug-in must be built; CUDA=0: it is not; else it is built if nvcc is installed
+cuda = $(if $(CUDA),-DATTEND_CUDA=$(if $(filter 0 no off,$(CUDA)),OFF,ON),-DATTEND_CUDA=AUTO)
+configure = cmake -S . -B $(1) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(cuda) $(2) $(CMAKE_FLAGS) >$(1).log 2>&1 || { cat $(1).log; exit 1; }
 compile = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 run_tests = ctest --test-dir $(1) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-.PHONY: all test bench recipes demo soak asan clang tsan tidy layers cross fuzz hostile install deb deb-check format format-check docs docs-check exhaustive clean help packages-build packages-test
+.PHONY: all test test-cuda bench recipes demo soak asan clang tsan tidy layers cross fuzz hostile install python deb deb-check format format-check docs docs-check exhaustive clean help packages-build packages-test
 
-all: packages-build                     ## build the command and the libraries
+all: packages-build                     ## build the command and the libraries (CUDA=1: and the CUDA plug-in, which is else built if nvcc is there)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF)
 
 test: packages-test                     ## build everything and run every test
@@ -30,8 +33,12 @@ asan: packages-test                     ## run the tests under AddressSanitizer 
 
 clang: packages-test                    ## build everything with clang and run the tests
 	@tools/packages.sh ci
-	@$(call compile,$(BUILD)-clang,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
+	@$(call compile,$(BUILD)-clang,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_CUDA=OFF -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
 	@$(call run_tests,$(BUILD)-clang)
+
+test-cuda: packages-test                ## build the CUDA plug-in and run the tests of devices on a GPU; skips where there is none
+	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON -DATTEND_CUDA=ON)
+	@tools/test_cuda.sh $(BUILD)
 
 tsan: packages-test                     ## run the tests that use threads under ThreadSanitizer
 	@tools/packages.sh ci
@@ -39,12 +46,15 @@ tsan: packages-test                     ## run the tests that use threads under 
 	@cmake --build $(BUILD)-tsan -j $(JOBS) --target threaded_tests
 	@ctest --test-dir $(BUILD)-tsan --output-on-failure -j $(JOBS) --no-tests=error -L threads
 
+# The CUDA sources as the tests compile them, for the CPU.
+emulated = -x c++ -std=c++17 -Iinclude -Isrc -DATTEND_CUDA_EMULATED -D_GNU_SOURCE
 # Without the vector kernels: their sizes are products of small constants, which a check of widened products reports.
 tidy: packages-test                     ## clang-tidy with the checks of .clang-tidy over the sources
 	@tools/packages.sh ci
-	@$(call configure,$(BUILD)-tidy,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DCMAKE_C_COMPILER=clang)
+	@$(call configure,$(BUILD)-tidy,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_CUDA=OFF -DCMAKE_C_COMPILER=clang)
 	@cmake --build $(BUILD)-tidy --target attend_page >/dev/null # a generated source
 	@git ls-files 'src/*.c' 'cli/*.c' ':!src/kernel/vector_*.c' | xargs -P $(JOBS) -n 8 clang-tidy -p $(BUILD)-tidy --quiet 2>$(BUILD)-tidy.log || { cat $(BUILD)-tidy.log; exit 1; }
+	@git ls-files 'src/*.cu' 'src/*.cpp' | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(emulated)' tidy 2>$(BUILD)-tidy.log || { cat $(BUILD)-tidy.log; exit 1; }
 
 layers:                                 ## check the #include lines against the list of layers in docs/design.md
 	@tools/packages.sh ci
@@ -92,6 +102,14 @@ exhaustive: packages-test               ## exp, tanh and sigmoid on every float 
 install: all                            ## install under PREFIX (and DESTDIR)
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --strip
 
+python: packages-build                  ## the wheel of the Python package, in BUILD-python/wheel
+	@tools/packages.sh python
+	@$(call configure,$(BUILD)-python,-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=OFF -DATTEND_WERROR=OFF -DATTEND_PYTHON_ONLY=ON)
+	@cmake --build $(BUILD)-python -j $(JOBS) --target attend_python attend_python_double
+	@rm -rf $(BUILD)-python/package
+	@cmake --install $(BUILD)-python --strip --prefix $(BUILD)-python/package --component python >/dev/null
+	@python3 python/make_wheel.py $(BUILD)-python/package $(BUILD)-python/wheel
+
 deb: packages-build                     ## Debian packages of the command and the library, in BUILD/deb
 	@tools/packages.sh deb
 	@$(MAKE) all PREFIX=/usr
@@ -102,13 +120,13 @@ deb-check: deb                          ## install the packages in a new, bare D
 	@tools/check_deb.sh $(BUILD)/deb
 
 # examples/ is laid out by hand, for reading
-SOURCES = git ls-files '*.c' '*.h' ':!examples/'
+SOURCES = git ls-files '*.c' '*.h' '*.cpp' '*.cu' ':!examples/'
 
-format:                                 ## lay out the C sources
+format:                                 ## lay out the C, C++ and CUDA sources
 	@tools/packages.sh format
 	@$(SOURCES) | xargs clang-format -i
 
-format-check:                           ## check the layout of the C sources
+format-check:                           ## check the layout of the C, C++ and CUDA sources
 	@tools/packages.sh format
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
@@ -123,7 +141,7 @@ docs-check: packages-test docs          ## check that every public function has 
 	@python3 tools/check_docs.py $(BUILD)/attend
 
 clean:                                  ## remove what was built
-	@rm -rf $(foreach b,$(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-tsan $(BUILD)-tidy $(BUILD)-cross $(BUILD)-fuzz,$(b) $(b).log)
+	@rm -rf $(foreach b,$(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-tsan $(BUILD)-tidy $(BUILD)-cross $(BUILD)-fuzz $(BUILD)-python,$(b) $(b).log)
 
 help:                                   ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 20

@@ -1,5 +1,5 @@
 /* bench.c: compares attend with the limits of this machine and, if available, with PyTorch.
- *     bench [--json] [--quick] [--no-peers] [--compute PRECISION] [--only GROUP]
+ *     bench [--json] [--quick|--brief] [--no-peers] [--compute PRECISION] [--only GROUP]
  * A result below its goal is reported, not an error. ATTEND_PEER_PYTHON names a Python interpreter with PyTorch. */
 #include "bench.h"
 #include "training_steps.h"
@@ -20,7 +20,7 @@ enum { MAX_RESULTS = 128 };
 static const double MIN_SLICE = 30e-3; /* minimum seconds of a measurement */
 
 struct bench {
-    bool json, quick, peers;
+    bool json, quick, brief, peers;
     const char *only, *compute;
     peer *torch, *ctranslate2;
     bool torch_tried, ctranslate2_tried;
@@ -56,6 +56,11 @@ bool bench_quick(const bench *b)
     return b->quick;
 }
 
+bool bench_brief(const bench *b)
+{
+    return b->quick || b->brief;
+}
+
 float *bench_random_floats(size_t n)
 {
     float *p = attend_memory_aligned(n * sizeof *p); /* aligned as the library's own weights and activations */
@@ -89,7 +94,7 @@ void bench_measure(const bench *b, int count, const work *works, double *seconds
         double once = time_of(works[i], 1);
         repeats[i] = b->quick ? 1 : (int)(MIN_SLICE / (once + 1e-9)) + 1;
     }
-    double begin = bench_now(), budget = b->quick ? 0 : 4.0;
+    double begin = bench_now(), budget = b->quick ? 0 : b->brief ? 1 : 4;
     for (int round = 0; round < (b->quick ? 1 : 3) || bench_now() - begin < budget; round++)
         for (int i = 0; i < count; i++) {
             if (!works[i].run) continue;
@@ -102,14 +107,14 @@ void bench_measure(const bench *b, int count, const work *works, double *seconds
 
 peer *bench_peer(bench *b)
 {
-    if (!b->torch_tried && b->peers) b->torch = peer_start(BENCH_PEERS "/torch_peer.py");
+    if (!b->torch_tried && b->peers) b->torch = peer_start("torch_peer.py");
     b->torch_tried = true;
     return b->torch;
 }
 
 peer *bench_ctranslate2(bench *b)
 {
-    if (!b->ctranslate2_tried && b->peers) b->ctranslate2 = peer_start(BENCH_PEERS "/ctranslate2_peer.py");
+    if (!b->ctranslate2_tried && b->peers) b->ctranslate2 = peer_start("ctranslate2_peer.py");
     b->ctranslate2_tried = true;
     return b->ctranslate2;
 }
@@ -119,7 +124,7 @@ double bench_compare_with_peer(bench *b, work ours, const char *task, const char
 {
     peer *p = bench_peer(b);
     double best = 0, theirs = 0;
-    for (int round = 0; round < (b->quick ? 1 : 4); round++) {
+    for (int round = 0; round < (b->quick ? 1 : b->brief ? 2 : 4); round++) {
         double seconds;
         bench_measure(b, 1, &ours, &seconds);
         if (best == 0 || seconds < best) best = seconds;
@@ -220,18 +225,27 @@ static void print_json(const bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} groups[] = { { "elementary", bench_elementary }, { "products", bench_products },
-               { "cells", bench_cells },           { "training", bench_training },
-               { "attention", bench_attention },   { "models", bench_models },
-               { "threads", bench_threads },       { "transformer", bench_transformer },
-               { "decoding", bench_decoding },     { "transformer-decoding", bench_transformer_decoding } };
+} groups[] = { { "elementary", bench_elementary },
+               { "products", bench_products },
+               { "cells", bench_cells },
+               { "training", bench_training },
+               { "attention", bench_attention },
+               { "models", bench_models },
+               { "threads", bench_threads },
+               { "transformer", bench_transformer },
+               { "ranks", bench_ranks },
+               { "rank-model", bench_rank_model },
+               { "decoding", bench_decoding },
+               { "transformer-decoding", bench_transformer_decoding },
+               { "gpu", bench_gpu } };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 static int usage(FILE *to)
 {
-    fprintf(to, "usage: bench [--json] [--quick] [--no-peers] [--compute PRECISION] [--only GROUP]\n"
+    fprintf(to, "usage: bench [--json] [--quick|--brief] [--no-peers] [--compute PRECISION] [--only GROUP]\n"
                 "  --json      print one JSON object instead of the table\n"
                 "  --quick     run every benchmark once, to check that it works; the times are not meaningful\n"
+                "  --brief     less time for each measurement, and only one kind of batch for each model\n"
                 "  --no-peers  do not compare with PyTorch and CTranslate2 (ATTEND_PEER_PYTHON names their Python "
                 "interpreter)\n"
                 "  --compute   precision of the products of training: fp32, bf16x3 or bf16 (PyTorch: autocast)\n"
@@ -266,6 +280,8 @@ int main(int argc, char **argv)
             b.json = true;
         else if (strcmp(argv[i], "--quick") == 0)
             b.quick = true;
+        else if (strcmp(argv[i], "--brief") == 0)
+            b.brief = true;
         else if (strcmp(argv[i], "--peak") == 0 && i + 1 < argc) /* internal: see bench_peak_memory */
             return strcmp(argv[i + 1], "training") == 0 ? bench_print_training_peak()
                                                         : bench_print_decoding_peak(argv[i + 1]),

@@ -43,6 +43,8 @@ void bench_random_tokens(int *tokens, int count, int vocabulary);
 
 /* Whether --quick was given. */
 bool bench_quick(const bench *b);
+/* Whether --quick or --brief was given. */
+bool bench_brief(const bench *b);
 
 /* ---- the machine (machine.c) and its ceilings (ceiling.c) ---- */
 
@@ -66,7 +68,7 @@ double peer_seconds(peer *p, const char *task);
 double bench_compare_with_peer(bench *b, work ours, const char *task, const char *group, const char *name,
                                double tokens, double goal);
 const char *peer_version(const peer *p);
-peer *peer_start(const char *script);
+peer *peer_start(const char *script); /* the name of a file in bench/peers */
 void peer_stop(peer *p);
 
 /* ---- lengths of real sentences (sentence_lengths.c) ---- */
@@ -89,9 +91,12 @@ void bench_training(bench *b);
 void bench_attention(bench *b);
 void bench_models(bench *b);
 void bench_threads(bench *b);
+void bench_ranks(bench *b);
+void bench_rank_model(bench *b); /* in ranks.c */
 void bench_transformer(bench *b);
 void bench_decoding(bench *b);
 void bench_transformer_decoding(bench *b);
+void bench_gpu(bench *b); /* only with ATTEND_DEVICE=cuda */
 
 /* ---- memory ---- */
 double bench_status_mib(const char *field); /* a field of /proc/self/status, such as "VmHWM", in MiB */

@@ -16,6 +16,18 @@ struct peer {
     char version[64];
 };
 
+/* The path of a script: in the directory `peers` beside this program, or in the source tree. */
+static void script_path(const char *script, char *path, size_t size)
+{
+    char self[512];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+    snprintf(path, size, "%s/peers/%s", self, script);
+    if (!slash || access(path, R_OK) != 0) snprintf(path, size, "%s/%s", BENCH_PEERS, script);
+}
+
 /* Tuned for a fair comparison: threads are pinned to cores, and malloc does not return memory to the system. */
 static void exec_peer(const char *python, const char *script)
 {
@@ -39,6 +51,8 @@ void peer_stop(peer *p)
 peer *peer_start(const char *script)
 {
     const char *python = getenv("ATTEND_PEER_PYTHON");
+    char path[1024];
+    script_path(script, path, sizeof path);
     int to[2], from[2];
     if (pipe(to) != 0) return NULL;
     if (pipe(from) != 0) {
@@ -51,7 +65,7 @@ peer *peer_start(const char *script)
     if (pid == 0) {
         dup2(to[0], 0), dup2(from[1], 1);
         close(to[0]), close(to[1]), close(from[0]), close(from[1]);
-        exec_peer(python && *python ? python : "python3", script);
+        exec_peer(python && *python ? python : "python3", path);
     }
     close(to[0]), close(from[1]);
     peer *p = calloc(1, sizeof *p);

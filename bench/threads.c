@@ -49,8 +49,8 @@ static int thread_counts(int *counts)
 
 static double goal_of(int threads, int tokens)
 {
-    if (threads == 2) return 1.9;
-    return threads != 16 ? 0 : tokens >= 8000 ? 11 : 7;
+    const double goal = threads == 2 ? 1.9 : threads != 16 ? 0 : tokens >= 8000 ? 11 : 7;
+    return steps_goal((step_goals){ .fp32 = goal, .amx_fp32 = goal });
 }
 
 static void measure(bench *b, bool transformer, int tokens)

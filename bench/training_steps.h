@@ -25,6 +25,11 @@ bool step_batches_write(char *path, const step_batch *batches, int count);
 
 /* The precision of matrix products of all steppers; fp32 unless it is set. */
 void steps_use_compute(attend_compute_precision precision);
+/* Goals of a training step: in fp32 without AMX, and with it in each precision. 0: none. */
+typedef struct step_goals {
+    double fp32, amx_fp32, amx_bf16x3, amx_bf16;
+} step_goals;
+double steps_goal(step_goals g); /* for this machine and the precision in use */
 /* The end of a task of PyTorch in the same precision: " bf16" for autocast, else "". bf16x3 is compared with fp32. */
 const char *steps_peer_precision(void);
 
@@ -40,6 +45,9 @@ typedef struct stepper {
 /* Creates a model with this configuration, to be trained on two threads or on `threads`. The caller owns the batches. */
 stepper stepper_new(const attend_config *config, const step_batch *batches, int count);
 stepper stepper_on_threads(const attend_config *config, const step_batch *batches, int count, int threads);
+/* The same for one rank of several; NULL: alone. */
+stepper stepper_on_ranks(const attend_config *config, const step_batch *batches, int count, int threads,
+                         attend_ranks *ranks);
 void stepper_free(stepper *s);
 void stepper_run(void *stepper); /* one step on each batch; for struct work */
 

@@ -104,7 +104,8 @@ static void bench_real_lengths(bench *b)
         batches[count] = batch_new(lengths + at, POOL - at);
     if (step_batches_write(path, batches, count)) {
         snprintf(task, sizeof task, "train-transformer %s%s", path, steps_peer_precision());
-        compare(b, name, batches, count, task, bench_goal(1.8, 1.7));
+        compare(b, name, batches, count, task,
+                steps_goal((step_goals){ .fp32 = 1.8, .amx_fp32 = 1.7, .amx_bf16x3 = 2.2 }));
         unlink(path);
     }
     for (int i = 0; i < count; i++) step_batch_free(&batches[i]);
@@ -118,8 +119,9 @@ void bench_transformer(bench *b)
     step_batch all = batch_new(lengths, PAIRS);
     char task[64];
     snprintf(task, sizeof task, "train-transformer -%s", steps_peer_precision());
-    compare(b, "25 source and 25 target tokens", &all, 1, task, bench_goal(1.35, 1.25));
-    if (!bench_quick(b)) bench_dropout(b, &all);
+    compare(b, "25 source and 25 target tokens", &all, 1, task,
+            steps_goal((step_goals){ .fp32 = 1.35, .amx_fp32 = 1.25, .amx_bf16x3 = 2.2 }));
+    if (!bench_brief(b)) bench_dropout(b, &all);
     step_batch_free(&all);
-    if (!bench_quick(b)) bench_real_lengths(b);
+    if (!bench_brief(b)) bench_real_lengths(b);
 }

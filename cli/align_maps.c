@@ -6,7 +6,9 @@
 #include "json_members.h"
 #include <attend/map_selection.h>
 #include <attend/trainer.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char *const names[2] = { "forward", "reverse" };
 
@@ -14,6 +16,8 @@ int align_maps_check_writable(const char *path)
 {
     bool is_checkpoint;
     const int status = attend_is_checkpoint(path, &is_checkpoint);
+    if (status == ATTEND_OK && !is_checkpoint && access(path, W_OK) != 0)
+        return attend_fail(ATTEND_IO, "cannot write %s, which exists: %s", path, attend_errno_text(errno));
     if (status != ATTEND_OK || !is_checkpoint) return status;
     return attend_fail(ATTEND_BAD_USAGE, "%s is a training checkpoint and cannot be changed; give the model file",
                        path);
@@ -55,6 +59,7 @@ static void json_map(attend_json_writer *w, attend_alignment map)
 {
     json_integer(w, "layer", map.layer);
     json_integer(w, "head", map.head);
+    json_bool(w, "shifted", map.shifted);
 }
 
 static void print_json(const align_maps_job *job, int d, const attend_map_score *scores, int count, int best)
@@ -62,7 +67,7 @@ static void print_json(const align_maps_job *job, int d, const attend_map_score 
     attend_json_writer w = attend_json_to_file(stdout);
     attend_json_begin_object(&w);
     json_text(&w, "model", names[d]);
-    json_text(&w, "against", job->gold ? "gold" : "ibm1");
+    json_text(&w, "against", job->gold ? "gold" : "aligner");
     json_begin_array(&w, "maps");
     for (int i = 0; i < count; i++) {
         attend_json_begin_object(&w);

@@ -19,7 +19,7 @@ typedef struct align_maps_job {
 /* Prints the alignment error of each map on all pairs of `from`; with `select`, stores the best map in the model
  * files. */
 int align_maps(const align_maps_job *job, pair_reader *from);
-/* ATTEND_BAD_USAGE if the file is a training checkpoint, which must not be changed. */
+/* ATTEND_BAD_USAGE if the file is a training checkpoint, which must not be changed; ATTEND_IO: it is write-protected. */
 int align_maps_check_writable(const char *path);
 
 #endif

@@ -1,6 +1,7 @@
 #include "align_words.h"
 
 #include "json_members.h"
+#include "output_file.h"
 #include "terminal.h"
 
 #include <attend/aligner.h>
@@ -76,6 +77,7 @@ static int align_trained(const align_words_job *job, align_links *links, attend_
 static int align_others(const align_words_job *job, align_links *links, attend_aligner *a, pair_reader *from)
 {
     int status = ATTEND_OK;
+    from->answers = true;
     while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0) {
         report_long_pairs(job, from);
         status = attend_aligner_align(a, from->count, (const char *const *)from->sources,
@@ -84,6 +86,19 @@ static int align_others(const align_words_job *job, align_links *links, attend_a
             status = use_pair(job, links, attend_aligner_result(a, i), from->first + (unsigned long long)i);
     }
     return status;
+}
+
+static int write_dictionary(const char *path, const attend_aligner *a)
+{
+    const double min = 0.1; /* less probable translations are guesses */
+    attend_string text = { 0 };
+    output_file *to = NULL;
+    int status = attend_aligner_dictionary(a, min, &text);
+    if (status == ATTEND_OK) status = output_open(&to, path);
+    if (status == ATTEND_OK && text.size > 0) status = output_write(to, text.text, text.size);
+    const int closed = output_close(to, status == ATTEND_OK);
+    attend_string_free(&text);
+    return status == ATTEND_OK ? closed : status;
 }
 
 int align_words(const align_words_job *job, align_links *links, pair_reader *from)
@@ -100,6 +115,7 @@ int align_words(const align_words_job *job, align_links *links, pair_reader *fro
         status = train(job, a, from);
         if (status == ATTEND_OK) status = align_trained(job, links, a);
     }
+    if (status == ATTEND_OK && job->dictionary) status = write_dictionary(job->dictionary, a);
     attend_aligner_free(a);
     return status;
 }

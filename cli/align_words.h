@@ -6,8 +6,9 @@
 #include "pair_reader.h"
 
 typedef struct align_words_job {
-    const char *aligner; /* a file; NULL: trained on the pairs */
-    const char *save;    /* where to write the trained aligner; NULL: nowhere */
+    const char *aligner;    /* a file; NULL: trained on the pairs */
+    const char *save;       /* where to write the trained aligner; NULL: nowhere */
+    const char *dictionary; /* where to write the translation of each word; NULL: nowhere */
     double threshold;
     attend_unit unit;
     int threads;

@@ -1,6 +1,7 @@
 /* cmd_align.c: word alignments from attention: the model decodes the given targets (forced decoding), and links are read
  * from its attention weights. Without a model, by the word aligner (align_words.h). */
 #include "align_links.h"
+#include "device_option.h"
 #include "align_maps.h"
 #include "align_words.h"
 #include "json_members.h"
@@ -17,13 +18,13 @@
 #include <string.h>
 
 typedef struct settings {
-    const char *model, *reverse_model, *gold, *aligner, *save;
+    const char *device, *model, *reverse_model, *gold, *aligner, *save, *dictionary;
     double threshold;
     pairs_list input;
     texts_list plugins;
     long long threads, memory, layer, head;
     int kind, symmetry, unit;
-    bool layer_given, head_given;
+    bool layer_given, head_given, shift;
     bool tokens, evaluate_maps, select_map, json, quiet;
     bool symmetrize; /* the option is given */
 } settings;
@@ -40,7 +41,9 @@ static const option table[] = {
       AT(reverse_model), 0, 0, NULL },
     { "aligner", "FILE", "align by this word aligner, which --save has written, instead of training one", OPTION_INPUT,
       AT(aligner), 0, 0, NULL },
-    { "save", "FILE", "write the word aligner that is trained on the pairs", OPTION_OUTPUT, AT(save), 0, 0, NULL },
+    { "dictionary", "FILE", "write the translation of each source word by the word aligner, for translate --dictionary",
+      OPTION_OUTPUT, AT(dictionary), 0, 0, NULL },
+    { "save", "FILE", "write the word aligner that is trained on the pairs", OPTION_FILE, AT(save), 0, 0, NULL },
     { "threshold", "X",
       "links of the word aligner: the geometric mean of their posteriors in both directions is at least X; larger "
       "values "
@@ -63,6 +66,9 @@ static const option table[] = {
       "align by this head, counted from 0; -1: the mean over all heads (default: the selection stored in the model, or "
       "-1 if --layer is given)",
       OPTION_INTEGER, AT(head), -1, 1000, NULL },
+    { "shift", NULL,
+      "read the weights of a token one step later, when the model has read it (default: as stored in the model)",
+      OPTION_FLAG, AT(shift), 0, 0, NULL },
     { "evaluate-maps", NULL,
       "print the alignment error rate of every layer and head instead of links; without --gold, against links of a "
       "word aligner that is trained on the pairs",
@@ -76,6 +82,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the links (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    DEVICE_OPTION(AT(device)),
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     { "json", NULL, "print one JSON object per pair, or one with the alignment error rate", OPTION_FLAG, AT(json), 0, 0,
       NULL },
@@ -265,6 +272,7 @@ static int load(job *j, int which, const char *path)
     attend_alignment alignment = attend_model_alignment(j->models[which]);
     if (j->s->layer_given) alignment = (attend_alignment){ .layer = (int)j->s->layer, .head = -1 };
     if (j->s->head_given) alignment.head = (int)j->s->head;
+    if (j->s->shift) alignment.shifted = true;
     return status == ATTEND_OK ? attend_scorer_set_alignment(j->scorers[which], alignment) : status;
 }
 
@@ -301,6 +309,7 @@ static int align_batch(job *j, const pair_reader *from)
 static int align_all(job *j, pair_reader *from)
 {
     int status = ATTEND_OK;
+    from->answers = true;
     while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0)
         status = align_batch(j, from);
     return status;
@@ -311,6 +320,7 @@ static int align_by_words(job *j, pair_reader *from)
     const settings *s = j->s;
     const align_words_job words = { .aligner = s->aligner,
                                     .save = s->save,
+                                    .dictionary = s->dictionary,
                                     .threshold = s->threshold,
                                     .unit = (attend_unit)s->unit,
                                     .threads = (int)s->threads,
@@ -328,7 +338,7 @@ static int align(const settings *s)
     choose_methods(&j.links, s);
     int status = load(&j, LINKS_FORWARD, s->model);
     if (status == ATTEND_OK) status = load(&j, LINKS_REVERSE, s->reverse_model);
-    if (status == ATTEND_OK && s->gold) status = gold_links_read(&j.links.gold, s->gold);
+    if (status == ATTEND_OK && s->gold) status = gold_links_read(&j.links.gold, s->gold, memory_limit(s->memory));
     if (status == ATTEND_OK) status = pair_reader_open(&from, &s->input);
     if (status == ATTEND_OK)
         status = s->evaluate_maps               ? evaluate_maps(&j, from)
@@ -348,7 +358,7 @@ static int align(const settings *s)
 /* Without a model: options of attention are errors. */
 static int check_words(const settings *s, const parsed *p)
 {
-    static const char *const others[] = { "layer", "head", "evaluate-maps", "select-map", "tokens" };
+    static const char *const others[] = { "layer", "head", "shift", "evaluate-maps", "select-map", "tokens" };
     const verb *v = &verb_align;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (options_given(v, p, others[i])) return usage_error(v, "--%s requires --model FILE", others[i]);
@@ -368,16 +378,25 @@ static int check(const settings *s, const parsed *p)
         return usage_error(v, "unexpected argument '%s'; give pairs with --input", p->positional[0]);
     if (s->input.count == 0) return usage_error(v, "--input PAIRS is required");
     if (!any) return check_words(s, p);
-    if (s->aligner || s->save || options_given(v, p, "threshold"))
-        return usage_error(v, "--aligner, --save and --threshold are for the word aligner, without --model");
+    if (s->aligner || s->save || s->dictionary || options_given(v, p, "threshold"))
+        return usage_error(v,
+                           "--aligner, --save, --dictionary and --threshold are for the word aligner, without --model "
+                           "and --reverse-model");
     if (rule && !both) return usage_error(v, "--symmetrize requires two models: --model and --reverse-model");
     if (s->kind == SOFT && s->reverse_model)
         return usage_error(v, "--alignment soft cannot be combined with --reverse-model");
-    if (s->evaluate_maps && (s->layer_given || s->head_given || s->kind == SOFT || rule))
+    if (s->evaluate_maps && (s->layer_given || s->head_given || s->shift || s->kind == SOFT || rule))
         return usage_error(v, "--evaluate-maps and --select-map evaluate every layer and head; they cannot be combined "
-                              "with --layer, --head, --alignment soft or --symmetrize");
+                              "with --layer, --head, --shift, --alignment soft or --symmetrize");
     if (s->tokens && s->kind != SOFT) return usage_error(v, "--tokens requires --alignment soft");
     return 0;
+}
+
+/* Links are printed. */
+static output_content content(const void *from, const option *o)
+{
+    (void)from;
+    return strcmp(o->name, "save") == 0 ? CONTENT_ALIGNER : CONTENT_TEXT;
 }
 
 static const void *defaults(void)
@@ -400,6 +419,8 @@ static int run(int argc, char **argv)
         s.evaluate_maps = s.evaluate_maps || s.select_map;
         s.layer_given = options_given(&verb_align, &p, "layer"), s.head_given = options_given(&verb_align, &p, "head");
         status = check(&s, &p);
+        if (status == 0 && s.model)
+            status = device_option_use(&verb_align, &p, &(device_choice){ s.device, NULL, &s.threads, NULL, s.quiet });
         if (status == 0) status = align(&s);
     }
     options_free(&verb_align, &s, &p);
@@ -422,11 +443,10 @@ const verb verb_align = {
         "largest attention weight. Prints one line of links per pair in Pharaoh format (source-target, counted\n"
         "from 0); weights between tokens are combined into weights between words. A side of single words (names,\n"
         "pronunciations), which the model reads letter by letter, is linked by its letters. With --reverse-model,\n"
-        "combines the links of two models that translate in opposite directions (docs/metrics.md). With --gold, prints "
-        "the\n"
-        "alignment error rate (Och and Ney 2003); with two models, that of each model and of each combination. A\n"
-        "model with several layers or heads has several attention maps. Links come from one of them, or from a\n"
-        "mean, which is selected at the end of training or by --select-map.",
+        "combines the links of two models that translate in opposite directions (docs/metrics.md). With --gold,\n"
+        "prints the alignment error rate (Och and Ney 2003); with two models, that of each model and of each\n"
+        "combination. A model with several layers or heads has several attention maps. Links come from one of\n"
+        "them, or from a mean, which is selected at the end of training or by --select-map.",
     .examples = "  attend align --input train.tsv --save aligner > train.links\n"
                 "  attend align --aligner aligner --input dev.en dev.fr --gold dev.wa\n"
                 "  attend align --model en-de --input test.en test.de\n"
@@ -434,6 +454,7 @@ const verb verb_align = {
                 "  attend align --model en-de --input valid.en valid.de --select-map\n",
     .options = table,
     .defaults = defaults,
+    .content = content,
     .aliases = aliases,
     .run = run,
 };

@@ -2,12 +2,13 @@
 #include "options.h"
 
 #include "data_files.h"
-#include "stream_copies.h"
+#include "memory_option.h"
 #include <attend/data_check.h>
 
 typedef struct settings {
     pairs_list train, valid;
     int task; /* attend_task */
+    long long memory;
     bool json, quick;
 } settings;
 
@@ -25,6 +26,7 @@ static const option table[] = {
     { "task", NULL, "language-model: the files contain lines of text instead of pairs", OPTION_CHOICE, AT(task), 0, 0,
       tasks },
     { "quick", NULL, "check only for faults that prevent training", OPTION_FLAG, AT(quick), 0, 0, NULL },
+    MEMORY_OPTION(AT(memory), " (default: half of the machine's memory; 0: no limit)"),
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -32,7 +34,8 @@ static const option table[] = {
 static int check(const settings *s)
 {
     attend_data_check_report *report = NULL;
-    int status = attend_data_check(&report, s->train.items, s->train.count, s->valid.items, s->valid.count, s->quick);
+    int status = attend_data_check(&report, s->train.items, s->train.count, s->valid.items, s->valid.count, s->quick,
+                                   memory_limit(s->memory));
     if (status == ATTEND_OK)
         status = s->json ? attend_data_check_json(report, stdout) : attend_data_check_print(report, stdout);
     int code = 0;
@@ -46,7 +49,7 @@ static int check(const settings *s)
 
 static const void *defaults(void)
 {
-    static const settings s = { .task = ATTEND_TASK_TRANSLATION };
+    static const settings s = { .task = ATTEND_TASK_TRANSLATION, .memory = MEMORY_DEFAULT };
     return &s;
 }
 
@@ -63,8 +66,6 @@ static int run(int argc, char **argv)
             status = usage_error(&verb_check, "unexpected argument '%s'; give pairs with --train", p.positional[0]);
         else if (s.train.count == 0)
             status = usage_error(&verb_check, "--train PAIRS is required");
-        else
-            status = stream_copies_check_stdin(&verb_check, (const pairs_list *const[]){ &s.train, &s.valid }, 2);
         if (status == 0) status = check(&s);
     }
     options_free(&verb_check, &s, &p);

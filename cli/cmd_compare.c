@@ -1,5 +1,6 @@
 /* cmd_compare.c: trains and tests several variants on the same data and prints a table. */
 #include "comparison.h"
+#include "device_option.h"
 
 #include <attend/file.h>
 #include <attend/status.h>
@@ -57,6 +58,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the models (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(t.threads), 1, 1024, NULL },
+    DEVICE_OPTION(AT(t.device)),
     MEMORY_OPTION(AT(t.memory), " (default: none for training, half of the machine's memory for testing)"),
     { "fresh", NULL, "remove existing results of these variants and start from scratch", OPTION_FLAG, AT(t.fresh), 0, 0,
       NULL },
@@ -79,7 +81,7 @@ int comparison_check_data(comparison *c, int (*resolve)(comparison *c, const att
 {
     attend_data_check_report *report = NULL;
     const train_settings *t = &c->s->t;
-    int status = attend_data_check(&report, t->train.items, t->train.count, t->valid.items, t->valid.count, true);
+    int status = attend_data_check(&report, t->train.items, t->train.count, t->valid.items, t->valid.count, true, 0);
     if (status != ATTEND_OK) return cli_fail(c->v, status);
     const bool stops = !t->no_check && attend_data_check_stops(report);
     if (stops) attend_data_check_print(report, stderr);
@@ -101,7 +103,7 @@ int comparison_read_data(comparison *c)
     if (status == ATTEND_OK) status = content_hash_pairs(&c->gold_pairs_hash, &s->gold_pairs, &pairs);
     snprintf(c->gold_hash.text, sizeof c->gold_hash.text, "none");
     if (status == ATTEND_OK && s->gold) status = content_hash_file(&c->gold_hash, s->gold);
-    if (status == ATTEND_OK && s->gold) status = gold_links_read(&c->gold, s->gold);
+    if (status == ATTEND_OK && s->gold) status = gold_links_read(&c->gold, s->gold, memory_limit(s->t.memory));
     if (status == ATTEND_OK && s->gold)
         status = gold_links_check(&c->gold, s->gold, s->gold_pairs.count ? pairs : tested);
     return status;
@@ -333,7 +335,8 @@ static int run(int argc, char **argv)
     int status = options_parse(&verb_compare, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
         train_settings_limit_threads(&s.t);
-        status = check(&s, &p);
+        status = train_settings_use_device(&verb_compare, &s.t, &p);
+        if (status == 0) status = check(&s, &p);
         if (status == 0) status = run_comparison(&s, &p);
     }
     options_free(&verb_compare, &s, &p);

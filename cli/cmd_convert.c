@@ -2,16 +2,16 @@
 #include "memory_option.h"
 #include "options.h"
 #include "plugin_option.h"
-#include "score_pairs.h"
+#include "shortlist_pairs.h"
 
+#include <attend/file.h>
 #include <attend/processors.h>
 #include <attend/shortlist.h>
 #include <attend/status.h>
-#include <attend/trainer.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct settings {
@@ -26,7 +26,7 @@ typedef struct settings {
 #define AT(member) offsetof(settings, member)
 static const option table[] = {
     { "model", "FILE", "the model to convert", OPTION_INPUT, AT(model), 0, 0, NULL },
-    { "output", "FILE", "the model to write", OPTION_OUTPUT, AT(output), 0, 0, NULL },
+    { "output", "FILE", "the model to write", OPTION_FILE, AT(output), 0, 0, NULL },
     { "average", NULL,
       "average the weights of the models given as arguments, which must come from one training run: --average "
       "m.update-*",
@@ -34,8 +34,8 @@ static const option table[] = {
     { "precision", NULL, "precision of the weight matrices (default: unchanged)", OPTION_CHOICE, AT(precision), 0, 0,
       attend_precision_names },
     { "shortlist", "PAIRS",
-      "add a shortlist: align these training pairs by attention and store, for each source token, the target tokens "
-      "aligned with it; translate --shortlist predicts only these",
+      "add a shortlist: align these training pairs by the word aligner and store, for each source token, the target "
+      "tokens aligned with it; translate --shortlist predicts only these",
       OPTION_PAIRS, AT(shortlist), 0, 0, NULL },
     { "frequent", "N", "number of most frequent target tokens on every shortlist", OPTION_INTEGER, AT(frequent), 0, 1e6,
       NULL },
@@ -56,105 +56,44 @@ static const option_alias aliases[] = {
     { NULL, NULL, NULL, NULL },
 };
 
-/* Whether target token t is aligned with source token j: by the highest weight, or by at least min_weight. */
-static bool is_aligned(const attend_scored_pair *s, int t, int j)
-{
-    const double min_weight = 0.1;
-    const attend_real *w = s->weights + (size_t)t * (size_t)s->source_count;
-    if ((double)w[j] >= min_weight) return true;
-    for (int i = 0; i < s->source_count; i++)
-        if (w[i] > w[j] || (w[i] == w[j] && i < j)) return false;
-    return true;
-}
-
-/* Adds all tokens of a target word for each source token that one of them is aligned with. */
-static int count_pair(attend_shortlist *list, const attend_scored_pair *s)
-{
-    int *words = malloc(((size_t)s->target_count + 1) * sizeof *words), status = ATTEND_OK;
-    if (!words) return attend_fail(ATTEND_NO_MEMORY, "out of memory counting the tokens of a shortlist");
-    attend_words_of_spans(s->target_text, strlen(s->target_text), s->target_spans, s->target_count, words);
-    for (int first = 0, last; first < s->target_count && status == ATTEND_OK; first = last) {
-        for (last = first + 1; last < s->target_count && words[last] >= 0 && words[last] == words[first];) last++;
-        for (int j = 0; j < s->source_count; j++) {
-            bool aligned = false;
-            for (int t = first; t < last; t++) aligned |= is_aligned(s, t, j);
-            for (int t = first; aligned && t < last && status == ATTEND_OK; t++)
-                status = attend_shortlist_add(list, s->source[j], s->target[t]);
-        }
-        for (int t = first; t < last && status == ATTEND_OK; t++) status = attend_shortlist_count(list, s->target[t]);
-    }
-    free(words);
-    return status;
-}
-
-typedef struct visitor {
-    attend_shortlist *list;
-    unsigned long long used;
-    double max_bytes; /* of the list */
-    bool progress;    /* on a terminal */
-    bool quiet;
-} visitor;
-
-static int visit(void *user, const attend_scored_pair *pair, unsigned long long index)
-{
-    enum { PROGRESS_EVERY = 1024 }; /* pairs */
-    visitor *x = user;
-    if (x->progress && index % PROGRESS_EVERY == 0) attend_print(stderr, "\r%llu pairs aligned", x->used);
-    if (pair->fault && !x->quiet)
-        attend_print(stderr,
-                     x->progress ? "\rattend convert: pair %llu is left out: %s\n"
-                                 : "attend convert: pair %llu is left out: %s\n",
-                     index + 1, pair->fault);
-    if (pair->fault || !pair->weights) return ATTEND_OK;
-    x->used++;
-    const int status = count_pair(x->list, pair);
-    if (status != ATTEND_OK || (double)attend_shortlist_bytes(x->list) <= x->max_bytes) return status;
-    return attend_fail(
-        ATTEND_NO_MEMORY,
-        "the alignments of %llu pairs take more than the memory limit: raise --memory, or give fewer pairs", x->used);
-}
-
 static int make_shortlist(attend_model *m, const settings *s)
 {
     const attend_config *config = attend_model_config(m);
-    const size_t memory = memory_limit(s->memory);
-    visitor x = { .progress = !s->quiet && isatty(STDERR_FILENO), .quiet = s->quiet };
-    x.max_bytes = memory ? (double)memory / 2 : INFINITY; /* the other half is for scoring */
-    const score_options o = { .threads = s->threads, .memory = (long long)(memory - memory / 2), .weights = true };
-    if (attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) == 0)
-        return attend_fail(ATTEND_BAD_USAGE, "--shortlist aligns words by attention, but %s %s",
-                           s->average ? "the average" : s->model,
-                           config->task == ATTEND_TASK_LANGUAGE_MODEL ? "is a language model and has no source"
-                                                                      : "has no attention");
-    int status = attend_shortlist_new(&x.list, config->source_vocab, config->target_vocab);
-    if (status == ATTEND_OK) status = score_pairs(m, &s->shortlist, &o, visit, &x);
-    if (!s->quiet && x.used > 0)
-        attend_print(stderr, x.progress ? "\r%llu pairs aligned\n" : "%llu pairs aligned\n", x.used);
-    if (status == ATTEND_OK) status = attend_shortlist_attach(x.list, m, (int)s->frequent, (int)s->per_token);
-    attend_shortlist_free(x.list);
+    const shortlist_options o = { .threads = (int)s->threads, .memory = memory_limit(s->memory), .quiet = s->quiet };
+    attend_shortlist *list = NULL;
+    if (config->task == ATTEND_TASK_LANGUAGE_MODEL)
+        return attend_fail(ATTEND_BAD_USAGE, "%s is a language model and has no source, on which a shortlist depends",
+                           s->average ? "the average" : s->model);
+    int status = attend_shortlist_new(&list, config->source_vocab, config->target_vocab);
+    if (status == ATTEND_OK) status = shortlist_count_pairs(list, m, &s->shortlist, &o);
+    if (status == ATTEND_OK) status = attend_shortlist_attach(list, m, (int)s->frequent, (int)s->per_token);
+    attend_shortlist_free(list);
     return status;
 }
 
-/* The output replaces a model, or a file that does not exist or is empty, and nothing else. */
-static int check_output(const char *path)
+/* A model with a checkpoint beside it is that of a training, whose work another model would replace. Training itself
+ * asks for --fresh. A model may be converted in place. */
+static int check_is_not_trained(const settings *s, const parsed *p)
 {
-    struct stat file;
-    bool is_checkpoint = false;
-    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size == 0) return ATTEND_OK;
-    const int status = attend_is_checkpoint(path, &is_checkpoint);
-    if (status == ATTEND_BAD_MODEL)
-        return attend_fail(ATTEND_BAD_USAGE, "--output %s exists and is not a model; choose another output file", path);
-    if (status == ATTEND_OK && is_checkpoint)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "--output %s is a checkpoint, from which training resumes; choose another output file",
-                           path);
-    return status;
+    char checkpoint[PATH_MAX];
+    const int length = snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", s->output);
+    if (length >= (int)sizeof checkpoint || access(s->output, F_OK) != 0 || access(checkpoint, F_OK) != 0)
+        return ATTEND_OK;
+    const attend_file_identity output = attend_file_identify(s->output);
+    for (int i = 0; i < p->positional_count || (i == 0 && s->model); i++) {
+        const attend_file_identity input = attend_file_identify(s->model ? s->model : p->positional[i]);
+        if (attend_file_is_same(&output, &input)) return ATTEND_OK;
+    }
+    return attend_fail(ATTEND_BAD_USAGE,
+                       "--output %s is the model of another training, whose checkpoint is %s: choose another output "
+                       "file, or move the model",
+                       s->output, checkpoint);
 }
 
 static int convert(const settings *s, const parsed *p, bool quantize)
 {
     attend_model *m = NULL;
-    int status = check_output(s->output);
+    int status = check_is_not_trained(s, p);
     if (status == ATTEND_OK)
         status = s->average ? attend_models_average(&m, p->positional, p->positional_count)
                             : attend_model_load(&m, s->model, NULL);
@@ -167,6 +106,12 @@ static int convert(const settings *s, const parsed *p, bool quantize)
     if (status == ATTEND_OK) status = attend_model_save(m, s->output);
     attend_model_free(m);
     return status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);
+}
+
+static output_content content(const void *from, const option *o)
+{
+    (void)from, (void)o;
+    return CONTENT_MODEL;
 }
 
 static const void *defaults(void)
@@ -215,6 +160,7 @@ const verb verb_convert = {
     .options = table,
     .defaults = defaults,
     .arguments_are_inputs = true,
+    .content = content,
     .aliases = aliases,
     .run = run,
 };

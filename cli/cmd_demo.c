@@ -1,6 +1,7 @@
 /* cmd_demo.c: trains a small model on the built-in pairs (demo/demo_pairs.h), translates with it and shows its
  * attention. */
 #include "options.h"
+#include "device_option.h"
 
 #include "demo_files.h"
 #include "demo_maps.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 
 typedef struct settings {
-    const char *attention, *output, *write_pairs;
+    const char *attention, *output, *write_pairs, *device;
     attend_config config;
     long long pairs, updates, seed, threads;
     bool quiet;
@@ -36,6 +37,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the model (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    DEVICE_OPTION(AT(device)),
     { "output", "DIRECTORY", "where to write the pairs and the model", OPTION_DIRECTORY, AT(output), 0, 0, NULL },
     { "write-pairs", "DIRECTORY", "only write the pairs to this directory, for attend train and attend align",
       OPTION_DIRECTORY, AT(write_pairs), 0, 0, NULL },
@@ -135,11 +137,11 @@ static int show(demo_maps *d, const attend_line_result *r, const demo_pair *p, b
 }
 
 /* Shows sentences whose word order changes: the first few on the terminal, all on the page. */
-static int show_some(test *t, const attend_model *m, const attend_translator *translator, const char *page)
+static int show_some(test *t, const attend_model *m, const attend_translator *translator, const demo_files *f)
 {
     const bool attends = attend_model_config(m)->attention != NULL;
     demo_maps d = { 0 };
-    int status = demo_maps_new(&d, m);
+    int status = demo_maps_new(&d, m, f->model);
     for (int i = 0, shown = 0; status == ATTEND_OK && i < TESTED; i++) {
         const attend_line_result *r = attend_translator_result(translator, i);
         if (crossings(&t->pairs[i]) < 3) continue;
@@ -148,12 +150,12 @@ static int show_some(test *t, const attend_model *m, const attend_translator *tr
         else if (attends)
             status = demo_maps_add(&d, t->sources[i], r, false);
     }
-    if (status == ATTEND_OK && attends) status = demo_maps_write_page(&d, page);
+    if (status == ATTEND_OK && attends) status = demo_maps_write_page(&d, f->page);
     demo_maps_free(&d);
     return status;
 }
 
-static int translate(test *t, const attend_model *m, int threads, const char *page)
+static int translate(test *t, const attend_model *m, int threads, const demo_files *f)
 {
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     attend_translator *translator = NULL;
@@ -162,7 +164,7 @@ static int translate(test *t, const attend_model *m, int threads, const char *pa
     if (status == ATTEND_OK) status = attend_translator_run(translator, TESTED, t->sources, t->sizes);
     for (int i = 0; status == ATTEND_OK && i < TESTED; i++)
         t->exact += strcmp(attend_translator_result(translator, i)->hypotheses[0].text, t->targets[i]) == 0;
-    if (status == ATTEND_OK) status = show_some(t, m, translator, page);
+    if (status == ATTEND_OK) status = show_some(t, m, translator, f);
     attend_translator_free(translator);
     return status;
 }
@@ -178,7 +180,7 @@ static int test_model(const settings *s, const demo_files *f, test *t)
     }
     int status = attend_model_load(&model, f->model, NULL);
     const bool attends = status == ATTEND_OK && attend_model_config(model)->attention;
-    if (status == ATTEND_OK) status = translate(t, model, (int)s->threads, f->page);
+    if (status == ATTEND_OK) status = translate(t, model, (int)s->threads, f);
     if (status == ATTEND_OK && attends) status = align(t, model, (int)s->threads);
     attend_model_free(model);
     free(t->pairs);
@@ -202,10 +204,11 @@ static void report(const settings *s, const demo_files *f, const test *t)
             100 * t->errors.matched_possible / t->words, ALIGNED, attend_aer(&t->errors));
     if (strcmp(s->attention, "additive") != 0)
         attend_print(stdout,
-                     "docs/demo.md compares the scores after as many updates; additive reaches 99.0 %% and 96.6 %%.\n");
+                     "docs/demo.md compares the scores after as many updates; additive reaches 99.0 %% and 97.8 %%.\n");
     if (t->words > 0) attend_print(stdout, "\nOpen %s in a browser for more attention maps.\n", f->page);
     attend_print(stdout, "The model is %s. Try it:\n\n", f->model);
-    word("  echo 'I do not see the black cat .' | ", cli_program), word(" translate --model ", f->model);
+    word("  ", cli_program), word(" translate --model ", f->model);
+    attend_print(stdout, " 'I do not see the black cat .'");
     if (t->words > 0) {
         word("\n  ", cli_program), word(" show --model ", f->model),
             attend_print(stdout, " 'the cat does not give me the black bag .'");
@@ -214,7 +217,7 @@ static void report(const settings *s, const demo_files *f, const test *t)
     }
     attend_print(stdout, "\n\nTo train on your own pairs, one per line with a TAB between source and target:\n\n");
     word("  ", cli_program), attend_print(stdout, " check --train pairs.tsv\n");
-    word("  ", cli_program), attend_print(stdout, " train --train pairs.tsv --valid valid.tsv --model my-model\n");
+    word("  ", cli_program), attend_print(stdout, " train --train pairs.tsv --model my-model\n");
 }
 
 /* ---- the verb ---- */
@@ -269,8 +272,10 @@ static int run(int argc, char **argv)
     parsed p;
     int status = options_parse(&verb_demo, &s, argc, argv, &p);
     if (status == 0 && !p.help)
-        status =
-            p.positional_count > 0 ? usage_error(&verb_demo, "unexpected argument '%s'", p.positional[0]) : demo(&s);
+        status = p.positional_count > 0
+                     ? usage_error(&verb_demo, "unexpected argument '%s'", p.positional[0])
+                     : device_option_use(&verb_demo, &p, &(device_choice){ s.device, NULL, &s.threads, NULL, s.quiet });
+    if (status == 0 && !p.help) status = demo(&s);
     options_free(&verb_demo, &s, &p);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "data_files.h"
 #include "evaluate_language_model.h"
 #include "evaluation.h"
+#include "job.h"
 #include "output_file.h"
 #include "translate_lines.h"
 #include "unit_option.h"
@@ -21,9 +22,9 @@ typedef struct settings {
     const char *model, *hypothesis, *against, *source, *metrics, *by_length, *plot, *output;
     pairs_list input;
     texts_list references, plugins;
-    long long samples, seed;
+    long long samples, seed, rank_timeout;
     int tokens, unit;
-    bool ignore_case, json, quiet;
+    bool ignore_case, json, quiet, mixed_ranks;
 } settings;
 
 #define AT(member) offsetof(settings, member)
@@ -56,10 +57,12 @@ static const option table[] = {
       "limits from the data",
       OPTION_TEXT, AT(by_length), 0, 0, NULL },
     UNIT_OPTION(AT(unit), "unit of the lengths of --by-length"),
-    { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_OUTPUT, AT(plot), 0, 0, NULL },
+    { "plot", "FILE", "write a plot of the first metric by length, as SVG", OPTION_FILE, AT(plot), 0, 0, NULL },
     { "output", "FILE", "write the translations of --model to this file", OPTION_OUTPUT, AT(output), 0, 0, NULL },
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     PLUGIN_OPTION(AT(plugins)),
+    RANK_TIMEOUT_OPTION(AT(rank_timeout)),
+    MIXED_RANKS_OPTION(AT(mixed_ranks), "a translation"),
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -162,8 +165,13 @@ static int read_all(evaluation *e, const settings *s)
     return status;
 }
 
+/* Rank 0 of a job reads the data and prints the scores; the others translate with it. */
 static int evaluate(const settings *s, evaluation *e)
 {
+    if (!job_speaks()) {
+        const int helped = s->model ? translate(e, s, &e->test_set.sources, &e->systems[0]) : ATTEND_OK;
+        return helped == ATTEND_OK ? 0 : cli_fail(&verb_evaluate, helped);
+    }
     int status = read_all(e, s);
     if (status == ATTEND_OK) evaluation_fit_metrics(e, s->json);
     if (status == ATTEND_OK) status = evaluation_run(e);
@@ -199,7 +207,8 @@ static int check(const settings *s, const parsed *p)
 /* Prints the perplexity of a language model. */
 static int run_language_model(settings *s, const parsed *p, const attend_model *m)
 {
-    static const char *const supported[] = { "model", "input", "threads", "memory", "json", "quiet", "score-plugin" };
+    static const char *const supported[] = { "model", "input",        "threads", "memory",       "json",
+                                             "quiet", "score-plugin", "device",  "rank-timeout", "mixed-ranks" };
     if (s->input.name_count == 0)
         return usage_error(&verb_evaluate, "%s is a language model; give the lines to score with --input FILE",
                            s->model);
@@ -233,7 +242,8 @@ static bool evaluated_language_model(settings *s, const parsed *p, int *status)
 
 static int run_evaluation(settings *s, const parsed *p, evaluation *e)
 {
-    int status = 0;
+    int status = s->model ? job_check(&s->model, 1, s->mixed_ranks) : ATTEND_OK;
+    if (status != ATTEND_OK) return cli_fail(&verb_evaluate, status);
     if (evaluated_language_model(s, p, &status)) return status;
     status = data_files_resolve(&verb_evaluate, "input", &s->input, ATTEND_TASK_TRANSLATION);
     if (status == 0)
@@ -242,10 +252,16 @@ static int run_evaluation(settings *s, const parsed *p, evaluation *e)
     return status;
 }
 
+static output_content content(const void *from, const option *o)
+{
+    (void)from;
+    return strcmp(o->name, "plot") == 0 ? CONTENT_SVG : CONTENT_TEXT;
+}
+
 static const void *defaults(void)
 {
     static settings s;
-    s = (settings){ .search = search_settings_defaults(), .seed = 1 };
+    s = (settings){ .search = search_settings_defaults(), .seed = 1, .rank_timeout = RANK_TIMEOUT };
     return &s;
 }
 
@@ -254,14 +270,19 @@ static int run(int argc, char **argv)
     settings s = *(const settings *)defaults();
     static evaluation e;
     parsed p;
+    job_begin();
     int status = options_parse(&verb_evaluate, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
+        status = job_join(&verb_evaluate, s.rank_timeout);
+        if (!options_given(&verb_evaluate, &p, "threads")) s.search.threads = job_threads();
         if (s.plot && !s.by_length) s.by_length = "auto";
         if (s.against && !options_given(&verb_evaluate, &p, "bootstrap")) s.samples = 1000;
         e.samples = (int)s.samples, e.seed = (uint64_t)s.seed, e.unit = (attend_unit)s.unit;
-        status = check(&s, &p);
+        if (status == 0) status = check(&s, &p);
+        if (status == 0 && s.model) status = search_settings_use_device(&verb_evaluate, &s.search, &p, s.quiet);
         if (status == 0) status = run_evaluation(&s, &p, &e);
         evaluation_free(&e);
+        status = job_end(status);
     }
     options_free(&verb_evaluate, &s, &p);
     return status;
@@ -287,6 +308,7 @@ const verb verb_evaluate = {
     .options = table,
     .shared = &search_option_group,
     .defaults = defaults,
+    .content = content,
     .aliases = aliases,
     .run = run,
 };

@@ -5,6 +5,7 @@
 #include "alignment_text.h"
 #include "json_members.h"
 #include "vocabulary_text.h"
+#include <attend/device.h>
 #include <attend/precision.h>
 #include <attend/processors.h>
 #include <attend/version.h>
@@ -21,8 +22,8 @@ static const option table[] = {
     { "parameters", NULL, "list every parameter with its shape", OPTION_FLAG, offsetof(info, parameters), 0, 0, NULL },
     { "no-checksum", NULL, "do not verify the checksum", OPTION_FLAG, offsetof(info, skip_checksum), 0, 0, NULL },
     PLUGIN_OPTION(offsetof(info, plugins)),
-    { "cpu", NULL, "describe this machine instead of a model: its cores, the kernels in use and why", OPTION_FLAG,
-      offsetof(info, cpu), 0, 0, NULL },
+    { "cpu", NULL, "describe this machine instead of a model: its cores, the kernels in use and why, and its GPU",
+      OPTION_FLAG, offsetof(info, cpu), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 
@@ -63,6 +64,7 @@ static void print_json(const attend_model *m, bool has_text, bool parameters)
         json_begin_object(&w, "alignment");
         json_integer(&w, "layer", a.layer);
         json_integer(&w, "head", a.head);
+        json_bool(&w, "shifted", a.shifted);
         attend_json_end_object(&w);
     }
     if (parameters) json_begin_object(&w, "shapes");
@@ -79,13 +81,17 @@ static void print_json(const attend_model *m, bool has_text, bool parameters)
 /* A tokenizer that has been checked (attend_model_check_text). */
 static void print_tokens(const attend_model *m, int side)
 {
-    attend_tokenizer *t = NULL;
+    attend_tokenizer *t = NULL, *other = NULL;
     char text[VOCABULARY_TEXT];
     if (attend_tokenizer_from_model(&t, m, side ? "target" : "source") != ATTEND_OK) return;
+    const bool is_pair = attend_model_config(m)->task == ATTEND_TASK_TRANSLATION &&
+                         attend_tokenizer_from_model(&other, m, side ? "source" : "target") == ATTEND_OK;
+    const bool are_symbols = is_pair && attend_tokenizer_unit(other) == ATTEND_UNIT_CHARACTER;
     attend_print(stdout, "  %-20s %s%s\n", side ? "target tokens" : "source tokens",
-                 vocabulary_text(text, attend_tokenizer_kind(t), attend_tokenizer_size(t)),
+                 vocabulary_text(text, attend_tokenizer_kind(t), attend_tokenizer_size(t), are_symbols),
                  attend_tokenizer_is_lowercase(t) ? "; texts are lower-cased" : "");
     attend_tokenizer_free(t);
+    attend_tokenizer_free(other);
 }
 
 /* A built-in score function is in the list; another one needs its plug-in. */
@@ -130,6 +136,46 @@ static void print_text(const attend_model *m, const char *path, bool has_text, b
 
 /* ---- this machine ---- */
 
+/* The GPU that --device auto would use; not is_gpu: `fallback` says why there is none. */
+static attend_device_info find_gpu(void)
+{
+    attend_device_info d = { .fallback = "" };
+    if (attend_device_select("auto") == ATTEND_OK) d = attend_device_describe();
+    return d;
+}
+
+static void print_gpu_json(attend_json_writer *w)
+{
+    const attend_device_info d = find_gpu();
+    char text[32];
+    json_begin_object(w, "gpu");
+    if (d.is_gpu) {
+        json_text(w, "name", d.name);
+        json_text(w, "model", d.model);
+        snprintf(text, sizeof text, "%d.%d", d.major, d.minor);
+        json_text(w, "compute_capability", text);
+        json_integer(w, "memory", (long long)d.memory);
+        json_integer(w, "free_memory", (long long)d.free_memory);
+        json_integer(w, "driver", d.driver);
+        json_integer(w, "runtime", d.runtime);
+    } else {
+        json_text(w, "reason", d.fallback);
+    }
+    attend_json_end_object(w);
+}
+
+static void print_gpu_text(void)
+{
+    const attend_device_info d = find_gpu();
+    if (d.is_gpu)
+        attend_print(stdout,
+                     "gpu         %s, %s, compute capability %d.%d, %.1f of %.1f GiB free, driver for CUDA %d.%d\n",
+                     d.name, d.model, d.major, d.minor, (double)d.free_memory / (1 << 30), (double)d.memory / (1 << 30),
+                     d.driver / 1000, d.driver % 1000 / 10);
+    else
+        attend_print(stdout, "gpu         none: %s\n", d.fallback);
+}
+
 static void print_cpu_json(void)
 {
     const attend_processors p = attend_processors_read();
@@ -153,13 +199,14 @@ static void print_cpu_json(void)
     }
     attend_json_end_array(&w);
     json_begin_array(&w, "compute");
-    for (int i = 0; attend_compute_names[i]; i++) {
+    for (int i = 0; i < ATTEND_COMPUTE_TF32; i++) {
         attend_json_begin_object(&w);
         json_text(&w, "name", attend_compute_names[i]);
         json_bool(&w, "fast", attend_compute_is_fast((attend_compute_precision)i));
         attend_json_end_object(&w);
     }
     attend_json_end_array(&w);
+    print_gpu_json(&w);
     json_end_line(&w);
 }
 
@@ -185,12 +232,13 @@ static void print_cpu_text(void)
                      : k.supported ? "supported"
                      : k.refused   ? "refused by the operating system"
                                    : "not supported by this processor");
-    attend_print(stdout, "compute     the precisions of matrix products (option --compute)\n");
-    for (int i = 0; attend_compute_names[i]; i++)
+    attend_print(stdout, "compute     the precisions of matrix products on the CPU (option --compute)\n");
+    for (int i = 0; i < ATTEND_COMPUTE_TF32; i++)
         attend_print(stdout, "  %-12s %s\n", attend_compute_names[i],
                      i == ATTEND_COMPUTE_FP32                              ? "the default"
                      : attend_compute_is_fast((attend_compute_precision)i) ? "faster than fp32"
                                                                            : "slower than fp32");
+    print_gpu_text();
 }
 
 static int run(int argc, char **argv)

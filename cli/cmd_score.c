@@ -1,8 +1,10 @@
 /* cmd_score.c: log-probabilities of given targets. */
 #include "options.h"
+#include "device_option.h"
 #include "compute_option.h"
 #include "plugin_option.h"
 #include "data_files.h"
+#include "job.h"
 #include "json_members.h"
 #include "memory_option.h"
 #include "perplexity.h"
@@ -12,12 +14,12 @@
 #include <math.h>
 
 typedef struct settings {
-    const char *model;
+    const char *model, *device;
     pairs_list input;
     texts_list plugins;
-    long long threads, memory;
+    long long threads, memory, rank_timeout;
     int compute;
-    bool per_token, json, quiet;
+    bool per_token, json, quiet, mixed_ranks;
 } settings;
 
 #define AT(member) offsetof(settings, member)
@@ -31,10 +33,13 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the scores (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    DEVICE_OPTION(AT(device)),
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     COMPUTE_OPTION(AT(compute)),
     { "json", NULL, "print one JSON object per pair, and one for the totals", OPTION_FLAG, AT(json), 0, 0, NULL },
     PLUGIN_OPTION(AT(plugins)),
+    RANK_TIMEOUT_OPTION(AT(rank_timeout)),
+    MIXED_RANKS_OPTION(AT(mixed_ranks), "a score"),
     { "quiet", NULL, "print no warnings and no summary", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -147,12 +152,13 @@ static int score(settings *s)
     attend_model *m = NULL;
     visitor x = { .s = s };
     int status = attend_model_load(&m, s->model, NULL), usage = 0;
+    if (status == ATTEND_OK) status = job_check(&s->model, 1, s->mixed_ranks);
     if (status == ATTEND_OK) {
         const attend_task task = attend_model_config(m)->task;
         x.t.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;
         usage = data_files_resolve(&verb_score, "input", &s->input, task);
     }
-    const score_options o = { .threads = s->threads, .memory = s->memory, .compute = s->compute };
+    const score_options o = { .threads = s->threads, .memory = s->memory, .compute = s->compute, .answers = true };
     if (status == ATTEND_OK && usage == 0 && !s->quiet) compute_option_note(&verb_score, s->compute);
     if (status == ATTEND_OK && usage == 0) status = score_pairs(m, &s->input, &o, visit, &x);
     attend_model_free(m);
@@ -161,18 +167,28 @@ static int score(settings *s)
     return usage == 0 ? perplexity_check(&verb_score, &x.t.lines, s->model) : usage;
 }
 
+static int check_and_score(settings *s, const parsed *p)
+{
+    if (p->positional_count > 0)
+        return usage_error(&verb_score, "unexpected argument '%s'; give pairs with --input", p->positional[0]);
+    if (!s->model || s->input.name_count == 0)
+        return usage_error(&verb_score, "--model FILE and --input PAIRS are both required");
+    const int status =
+        device_option_use(&verb_score, p, &(device_choice){ s->device, &s->compute, &s->threads, NULL, s->quiet });
+    return status == 0 ? score(s) : status;
+}
+
 static int run(int argc, char **argv)
 {
-    settings s = { .threads = attend_processors_threads(), .memory = MEMORY_DEFAULT };
+    settings s = { .threads = attend_processors_threads(), .memory = MEMORY_DEFAULT, .rank_timeout = RANK_TIMEOUT };
     parsed p;
+    job_begin();
     int status = options_parse(&verb_score, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
-        if (p.positional_count > 0)
-            status = usage_error(&verb_score, "unexpected argument '%s'; give pairs with --input", p.positional[0]);
-        else if (!s.model || s.input.name_count == 0)
-            status = usage_error(&verb_score, "--model FILE and --input PAIRS are both required");
-        else
-            status = score(&s);
+        status = job_join(&verb_score, s.rank_timeout);
+        if (!options_given(&verb_score, &p, "threads")) s.threads = job_threads();
+        if (status == 0) status = check_and_score(&s, &p);
+        status = job_end(status);
     }
     options_free(&verb_score, &s, &p);
     return status;

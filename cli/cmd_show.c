@@ -1,9 +1,11 @@
 /* cmd_show.c: shows attention maps of a sentence, of each line of a file, or of given pairs. */
 #include "data_files.h"
+#include "device_option.h"
 #include "memory_option.h"
 #include "plugin_option.h"
 #include "show.h"
 #include "terminal.h"
+#include "unit_option.h"
 
 #include <attend/processors.h>
 #include <attend/status.h>
@@ -48,8 +50,9 @@ static const option table[] = {
       OPTION_FLAG, AT(all_heads), 0, 0, NULL },
     { "palette", NULL, "colours of weights on the terminal, in pictures and on pages", OPTION_CHOICE, AT(palette), 0, 0,
       attend_palette_names },
-    { "tokens", NULL, "show tokens, including the begin and end tokens, instead of words", OPTION_FLAG, AT(tokens), 0,
-      0, NULL },
+    UNIT_OPTION(AT(unit), "rows and columns of the maps"),
+    { "tokens", NULL, "show tokens as --unit piece does, with spaces and the begin and end tokens", OPTION_FLAG,
+      AT(tokens), 0, 0, NULL },
     { "beam", "N", "beam size", OPTION_INTEGER, AT(beam), 1, 1000, NULL },
     { "hypothesis", "N", "show the N-th best translation; html shows all", OPTION_INTEGER, AT(hypothesis), 1, 1000,
       NULL },
@@ -58,6 +61,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the output (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    DEVICE_OPTION(AT(device)),
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     PLUGIN_OPTION(AT(plugins)),
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
@@ -248,6 +252,18 @@ static show_format format_by_name(const char *output)
     return SHOW_FROM_OUTPUT;
 }
 
+static output_content content(const void *from, const option *o)
+{
+    static const output_content contents[] = {
+        [SHOW_TERMINAL] = CONTENT_TEXT, [SHOW_SVG] = CONTENT_SVG,         [SHOW_PDF] = CONTENT_PDF,
+        [SHOW_PNG] = CONTENT_PNG,       [SHOW_HTML] = CONTENT_HTML,       [SHOW_JSON] = CONTENT_JSON,
+        [SHOW_NPZ] = CONTENT_NPZ,       [SHOW_FROM_OUTPUT] = CONTENT_TEXT
+    };
+    const show_settings *s = from;
+    (void)o;
+    return contents[s->format == SHOW_FROM_OUTPUT ? (int)format_by_name(s->output) : s->format];
+}
+
 static bool is_binary(const show_settings *s)
 {
     return s->format == SHOW_PDF || s->format == SHOW_PNG || s->format == SHOW_NPZ;
@@ -257,6 +273,9 @@ static bool is_binary(const show_settings *s)
 static int check_maps(const show_settings *s)
 {
     const verb *v = &verb_show;
+    if (s->tokens && s->unit != ATTEND_UNIT_AUTO && s->unit != ATTEND_UNIT_PIECE)
+        return usage_error(v, "--tokens shows tokens; it cannot be combined with --unit %s",
+                           attend_unit_name((attend_unit)s->unit));
     if (s->all_heads && (s->layer_given || s->head_given))
         return usage_error(v, "--layer and --head do not apply with --all-heads, which shows all");
     if (s->all_heads && s->models.count > 1 && s->format != SHOW_HTML && s->format != SHOW_JSON &&
@@ -336,6 +355,8 @@ static int run(int argc, char **argv)
     s.beam_given = options_given(&verb_show, &p, "beam");
     s.hypothesis_given = options_given(&verb_show, &p, "hypothesis");
     if (status == 0 && !p.help) status = check(&s, &p);
+    if (status == 0 && !p.help)
+        status = device_option_use(&verb_show, &p, &(device_choice){ s.device, NULL, &s.threads, NULL, s.quiet });
     if (status == 0 && !p.help) status = run_job(&s, p.positional_count ? p.positional[0] : NULL);
     options_free(&verb_show, &s, &p);
     return status;
@@ -367,5 +388,6 @@ const verb verb_show = {
     .options = table,
     .aliases = aliases,
     .defaults = defaults,
+    .content = content,
     .run = run,
 };

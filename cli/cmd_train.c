@@ -1,23 +1,29 @@
 /* cmd_train.c: trains a model. */
 #include "train_options.h"
+#include "device_option.h"
 #include "plugin_option.h"
 
 #include "data_files.h"
 #include "ensemble_training.h"
 #include "fine_tuning.h"
 #include "interrupt.h"
+#include "job.h"
 #include "memory_option.h"
 #include "progress.h"
 #include "stream_copies.h"
 #include "train_report.h"
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct settings {
     train_settings t;
     fine_tuning fine;
     const char *model, *log;
     long long ensemble; /* members */
-    char *first;        /* the model that is trained first: a member, or NULL: `model` */
+    long long rank_timeout;
+    bool mixed_ranks, reports; /* reports: at the end, on all ranks */
+    char *first;               /* the model that is trained first: a member, or NULL: `model` */
     texts_list config_files, plugins;
 } settings;
 
@@ -53,13 +59,16 @@ static const option table[] = {
       AT(t.save_every), 1, 1e15, NULL },
     { "keep", "N", "keep the models of the last N checkpoints as FILE.update-NUMBER", OPTION_INTEGER, AT(t.keep), 0,
       1e6, NULL },
-    { "log", "FILE", "training log, one JSON object per line (default: MODEL.log.jsonl)", OPTION_OUTPUT, AT(log), 0, 0,
-      NULL },
+    { "log", "FILE", "training log, one JSON object per line; -: standard output (default: MODEL.log.jsonl)",
+      OPTION_OUTPUT, AT(log), 0, 0, NULL },
     { "log-every", "N", "updates between lines of the log", OPTION_INTEGER, AT(t.log_every), 1, 1e15, NULL },
     { "threads", "N",
       "number of threads; does not change the model (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(t.threads), 1, 1024, NULL },
+    DEVICE_OPTION(AT(t.device)),
     MEMORY_OPTION(AT(t.memory), " (default: none)"),
+    RANK_TIMEOUT_OPTION(AT(rank_timeout)),
+    MIXED_RANKS_OPTION(AT(mixed_ranks), "the model"),
     { "fresh", NULL, "start from scratch instead of resuming from the checkpoint, and replace an existing model",
       OPTION_FLAG, AT(t.fresh), 0, 0, NULL },
     { "no-check", NULL, "do not check the data before training", OPTION_FLAG, AT(t.no_check), 0, 0, NULL },
@@ -73,7 +82,7 @@ static const char *const main_options[] = { "train",   "valid", "model",        
 static const void *defaults(void)
 {
     static settings s;
-    s = (settings){ .t = train_settings_defaults(), .ensemble = 1 };
+    s = (settings){ .t = train_settings_defaults(), .ensemble = 1, .rank_timeout = RANK_TIMEOUT };
     return &s;
 }
 
@@ -83,7 +92,7 @@ static int check_data(train_settings *s, const parsed *p)
     attend_data_check_report *report = NULL;
     int status = data_files_hold_out(&verb_train, &s->train, &s->valid, &s->held_out, s->quiet);
     if (status != 0) return status;
-    status = attend_data_check(&report, s->train.items, s->train.count, s->valid.items, s->valid.count, true);
+    status = attend_data_check(&report, s->train.items, s->train.count, s->valid.items, s->valid.count, true, 0);
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
     const bool stops = !s->no_check && attend_data_check_stops(report);
     if (stops) attend_data_check_print(report, stderr);
@@ -99,10 +108,11 @@ static int check_data(train_settings *s, const parsed *p)
 static int train_model(const settings *s, const parsed *p, const char *model, int seed)
 {
     attend_train_options o = train_settings_options(&verb_train, &s->t, p);
-    o.model = model, o.log = s->log;
+    o.model = model, o.log = s->log && strcmp(s->log, "-") == 0 ? "/dev/stdout" : s->log;
     o.seed += (uint64_t)seed;
     o.fresh = s->t.fresh && s->ensemble == 1; /* the files of members were removed */
     o.init_from = s->fine.init_from, o.new_vocab = s->fine.new_vocab;
+    o.ranks = job_ranks(), o.mixed_ranks = s->mixed_ranks;
     progress_view view = progress_new(stderr, s->t.quiet, valid_metric_style(s->t.metric), s->t.valid.count > 0);
     const attend_train_events events = { .user = &view,
                                          .plan = progress_plan,
@@ -111,6 +121,7 @@ static int train_model(const settings *s, const parsed *p, const char *model, in
                                          .stop = interrupt_stop };
     attend_train_end end = ATTEND_TRAIN_DONE;
     interrupt_catch();
+    interrupt_catch_user_signal(); /* a job of one rank is warned in the same way */
     const int status = attend_train(&o, &events, &end);
     progress_end(&view);
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
@@ -119,18 +130,19 @@ static int train_model(const settings *s, const parsed *p, const char *model, in
             attend_print(stderr, "stopped; the same command resumes from %s.checkpoint\n", model);
         else if (!s->t.quiet)
             attend_print(stderr, "stopped before the first update\n");
-        return 128 + interrupt_caught();
+        return 128 + (interrupt_caught() ? interrupt_caught() : SIGUSR1); /* 0: another rank was asked to stop */
     }
-    if (s->t.quiet) return 0;
-    attend_print(stderr, "%s %s\n",
-                 end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", model);
-    return s->ensemble == 1 ? train_report(&verb_train, &s->t, model, &view.now) : 0;
+    if (!s->t.quiet)
+        attend_print(stderr, "%s %s\n",
+                     end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", model);
+    return s->ensemble == 1 && s->reports ? train_report(&verb_train, &s->t, model, &view.now) : 0;
 }
 
 /* Trains the members one after another and writes the ensemble. A member that is complete is not trained again. */
 static int train_ensemble(const settings *s, const parsed *p)
 {
-    int status = ensemble_begin(s->model, s->t.fresh);
+    int status = job_speaks() ? ensemble_begin(s->model, s->t.fresh) : ATTEND_OK;
+    if (status == ATTEND_OK) status = attend_ranks_wait(job_ranks()); /* until old files are removed */
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
     for (int i = 0; status == 0 && i < s->ensemble; i++) {
         char *member = ensemble_member_path(s->model, i);
@@ -140,10 +152,10 @@ static int train_ensemble(const settings *s, const parsed *p)
         free(member);
     }
     if (status != 0) return status;
-    status = ensemble_write(s->model, (int)s->ensemble);
+    status = job_speaks() ? ensemble_write(s->model, (int)s->ensemble) : ATTEND_OK;
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
-    if (s->t.quiet) return 0;
-    attend_print(stderr, "done: %s, an ensemble of %lld models\n", s->model, s->ensemble);
+    if (!s->reports) return 0;
+    if (!s->t.quiet) attend_print(stderr, "done: %s, an ensemble of %lld models\n", s->model, s->ensemble);
     return train_report(&verb_train, &s->t, s->model, &(attend_progress){ 0 });
 }
 
@@ -178,6 +190,10 @@ static int run_training(settings *s, const parsed *p)
     pairs_list *const lists[] = { &s->t.train, &s->t.valid };
     stream_copies copies;
     int status = stream_copies_make(&verb_train, lists, 2, &copies);
+    if (status == 0 && copies.count > 0 && attend_ranks_count(job_ranks()) > 1)
+        status =
+            usage_error(&verb_train, "%s can be read only once, and each of the %d ranks reads the data: use a file",
+                        copies.items[0].name, attend_ranks_count(job_ranks()));
     if (status == 0) status = check_data(&s->t, p);
     if (status == 0) status = train(s, p);
     if (status != 0 && status < 128) stream_copies_explain(&copies);
@@ -219,11 +235,18 @@ static int run(int argc, char **argv)
 {
     settings s = *(const settings *)defaults();
     parsed p;
+    job_begin();
     int status = options_parse(&verb_train, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
-        train_settings_limit_threads(&s.t);
-        status = check(&s, &p);
+        status = job_join(&verb_train, s.rank_timeout);
+        s.reports = !s.t.quiet;
+        if (!job_speaks()) s.t.quiet = true;
+        if (!options_given(&verb_train, &p, "threads")) s.t.threads = job_threads();
+        if (status == 0) train_settings_limit_threads(&s.t);
+        if (status == 0) status = train_settings_use_device(&verb_train, &s.t, &p);
+        if (status == 0) status = check(&s, &p);
         if (status == 0) status = run_training(&s, &p);
+        status = job_end(status);
     }
     free(s.first);
     free(s.t.checkpoint);

@@ -2,10 +2,15 @@
 #include "options.h"
 #include "plugin_option.h"
 #include "output_file.h"
+#include "ready_input.h"
 #include "search_options.h"
 
+#include "array.h"
 #include "compute_option.h"
+#include "job.h"
+#include "packed.h"
 #include "sentence_parts.h"
+#include "shared_work.h"
 #include "translation_writer.h"
 #include "unit_option.h"
 #include "unknown_report.h"
@@ -23,9 +28,9 @@ typedef struct settings {
     search_settings search;
     texts_list models, plugins;
     const char *input, *output, *prefix, *dictionary;
-    long long n_best, max_length, no_repeat_ngram, top_k, seed;
+    long long n_best, max_length, no_repeat_ngram, top_k, seed, rank_timeout;
     double temperature, top_p;
-    bool sample, replace_unknown, json, quiet, shortlist, split_sentences, confidence;
+    bool sample, replace_unknown, json, quiet, shortlist, split_sentences, confidence, mixed_ranks;
     bool is_language_model; /* continue the lines instead of translating them */
     int precision;          /* index into attend_precision_names; -1: that of the file */
     int unit;               /* an attend_unit */
@@ -93,6 +98,8 @@ static const option table[] = {
     { "shortlist", NULL,
       "restrict the output to the model's shortlist, which attend convert --shortlist adds to a model; much faster",
       OPTION_FLAG, AT(shortlist), 0, 0, NULL },
+    RANK_TIMEOUT_OPTION(AT(rank_timeout)),
+    MIXED_RANKS_OPTION(AT(mixed_ranks), "a translation"),
     { "quiet", NULL, "print no warnings", OPTION_FLAG, AT(quiet), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
@@ -104,19 +111,36 @@ static const option_alias aliases[] = {
 
 /* ---- chunks of lines ---- */
 
-/* A chunk ends at one of these limits, or when no other line is complete: an interactive program that writes single
- * lines into a pipe gets single translations back at once. A program that writes many lines may be a little slower than
- * the reader: a chunk of PATIENT_LINES waits for it, MAX_WAITS times for a millisecond, which is less than the
- * translation of the chunk takes. */
-enum { MAX_LINES = 4096, MAX_BYTES = 4 << 20, PATIENT_LINES = 64, MAX_WAITS = 10 };
+/* A chunk ends at one of these limits, times the number of ranks, or when no other line is complete (ready_input.h). */
+enum { MAX_LINES = 4096, MAX_BYTES = 4 << 20 };
 
 typedef struct chunk {
-    char *lines[MAX_LINES], *prefixes[MAX_LINES];
-    size_t sizes[MAX_LINES], prefix_sizes[MAX_LINES];
-    int count;
+    char **lines, **prefixes;     /* (room) NULL: no prefix */
+    size_t *sizes, *prefix_sizes; /* (room) */
+    int count, room;
     size_t bytes;
     unsigned long long first; /* index of the first line */
 } chunk;
+
+/* Makes room for so many lines in an empty chunk. */
+static int chunk_reserve(chunk *c, int lines)
+{
+    if (lines <= c->room) return ATTEND_OK;
+    const size_t count = (size_t)lines;
+    int room[4] = { c->room, c->room, c->room, c->room };
+    if (!array_reserve(&c->lines, &room[0], count, sizeof *c->lines) ||
+        !array_reserve(&c->prefixes, &room[1], count, sizeof *c->prefixes) ||
+        !array_reserve(&c->sizes, &room[2], count, sizeof *c->sizes) ||
+        !array_reserve(&c->prefix_sizes, &room[3], count, sizeof *c->prefix_sizes))
+        return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d lines", lines);
+    c->room = room[0];
+    return ATTEND_OK;
+}
+
+static void chunk_free(chunk *c)
+{
+    free(c->lines), free(c->prefixes), free(c->sizes), free(c->prefix_sizes);
+}
 
 typedef struct inputs {
     const char *sentence;           /* given as an argument: the only line. NULL: none, or it has been read */
@@ -163,21 +187,25 @@ static int take_sentence(inputs *in, char **copy, size_t *size)
 }
 
 /* Whether the next line, and its prefix, are complete within some milliseconds. */
-static bool is_ready(inputs *in, int milliseconds)
+static bool is_ready(void *input, int milliseconds)
 {
+    inputs *in = input;
     return (!in->lines || attend_lines_wait(in->lines, milliseconds)) &&
            (!in->prefixes || attend_lines_wait(in->prefixes, milliseconds));
 }
 
 static int chunk_read(chunk *c, inputs *in, const settings *s)
 {
+    const int ranks = attend_ranks_count(job_ranks());
     int waits = 0;
-    while (c->count < MAX_LINES && c->bytes < MAX_BYTES && !in->unequal) {
+    while (c->count < MAX_LINES * ranks && c->bytes < (size_t)MAX_BYTES * (size_t)ranks && !in->unequal) {
         char *line = NULL, *prefix = NULL;
         const int i = c->count;
-        if (i > 0 && !is_ready(in, 0) && (i < PATIENT_LINES || waits++ >= MAX_WAITS || !is_ready(in, 1))) break;
-        int status =
-            in->sentence ? take_sentence(in, &line, &c->sizes[i]) : next_line(in->lines, s, &line, &c->sizes[i]);
+        if (!ready_input_goes_on(is_ready, in, i, &waits)) break;
+        int status = chunk_reserve(c, i + 1);
+        if (status == ATTEND_OK)
+            status =
+                in->sentence ? take_sentence(in, &line, &c->sizes[i]) : next_line(in->lines, s, &line, &c->sizes[i]);
         if (status == ATTEND_OK && in->prefixes) status = next_line(in->prefixes, s, &prefix, &c->prefix_sizes[i]);
         in->unequal = in->prefixes && !line != !prefix;
         if (status != ATTEND_OK || !line || in->unequal) {
@@ -193,6 +221,7 @@ static int chunk_read(chunk *c, inputs *in, const settings *s)
 /* Where results go. */
 typedef struct output {
     translation_writer writer;
+    FILE *warnings;
     unknown_report unknown;
 } output;
 
@@ -213,7 +242,7 @@ static int chunk_write(const chunk *c, int first, int count, output *out, const 
         const int status = unknown_report_add(&out->unknown, number, r);
         if (status != ATTEND_OK) return status;
         if (r->fault && !s->quiet)
-            attend_print(stderr,
+            attend_print(out->warnings,
                          "attend translate: line %llu is not translated: %s; its translation is an empty line\n",
                          number + 1, r->fault);
         if (!translation_write(w, number, r))
@@ -223,13 +252,13 @@ static int chunk_write(const chunk *c, int first, int count, output *out, const 
 }
 
 /* Translates a chunk in parts whose results fit into memory. */
-static int chunk_translate(attend_translator *t, const chunk *c, const inputs *in, output *out, const settings *s)
+static int chunk_translate(attend_translator *t, const chunk *c, output *out, const settings *s)
 {
     int status = ATTEND_OK;
     for (int first = 0, done = 0; status == ATTEND_OK && first < c->count; first += done) {
         status =
             attend_translator_run_some(t, c->count - first, (const char *const *)c->lines + first, c->sizes + first,
-                                       in->prefixes ? (const char *const *)c->prefixes + first : NULL,
+                                       s->prefix ? (const char *const *)c->prefixes + first : NULL,
                                        c->prefix_sizes + first, &done);
         if (status == ATTEND_OK) status = chunk_write(c, first, done, out, s);
     }
@@ -248,7 +277,8 @@ static int parts_write(const chunk *c, const sentence_parts *p, int first, int c
         status = unknown_report_add(&out->unknown, c->first + (unsigned long long)p->lines[i], r);
         if (status != ATTEND_OK) break;
         if (r->fault && !s->quiet)
-            attend_print(stderr, "attend translate: line %llu: a sentence is not translated: %s; it is left out\n",
+            attend_print(out->warnings,
+                         "attend translate: line %llu: a sentence is not translated: %s; it is left out\n",
                          c->first + (unsigned long long)p->lines[i] + 1, r->fault);
         if (!r->fault) status = attend_sentences_append(line, r->hypotheses[0].text, strlen(r->hypotheses[0].text));
         if (status != ATTEND_OK || (i + 1 < p->count && p->lines[i + 1] == p->lines[i])) continue;
@@ -273,32 +303,159 @@ static int chunk_translate_sentences(attend_translator *t, const chunk *c, outpu
     return status;
 }
 
-static int stream(attend_translator *t, inputs *in, output *out, const settings *s)
+static int translate_chunk(attend_translator *t, const chunk *c, output *out, const settings *s)
 {
-    static chunk c;
+    return s->split_sentences ? chunk_translate_sentences(t, c, out, s) : chunk_translate(t, c, out, s);
+}
+
+/* Whether a failure is only that the reader has closed the pipe; nothing is missing then. */
+static bool is_closed(int status, inputs *in)
+{
+    if (status != ATTEND_IO || errno != EPIPE) return false;
+    in->unequal = false;
+    return true;
+}
+
+/* Reads, translates and writes one chunk after another. *lines: how many were translated. */
+static int stream_alone(attend_translator *t, inputs *in, output *out, const settings *s, unsigned long long *lines)
+{
+    chunk c = { 0 };
     int status = ATTEND_OK;
     for (;;) {
         status = chunk_read(&c, in, s);
         if (status != ATTEND_OK || c.count == 0) break;
-        status = s->split_sentences ? chunk_translate_sentences(t, &c, out, s) : chunk_translate(t, &c, in, out, s);
-        if (status == ATTEND_IO && errno == EPIPE) { /* the reader closed the pipe */
-            in->unequal = false;
+        status = translate_chunk(t, &c, out, s);
+        if (is_closed(status, in)) {
             status = ATTEND_OK;
             break;
         }
         if (status != ATTEND_OK) break;
         chunk_clear(&c);
     }
-    const unsigned long long lines = c.first;
+    *lines = c.first;
     chunk_clear(&c);
-    if (status == ATTEND_OK && in->unequal)
-        status = attend_fail(
-            ATTEND_BAD_DATA,
-            "%s has %s lines than %s; it must have one line, possibly empty, for each input line. %llu lines are "
-            "translated",
-            attend_lines_name(in->prefixes), attend_lines_number(in->prefixes) > lines ? "more" : "fewer",
-            attend_lines_name(in->lines), lines);
+    chunk_free(&c);
     return status;
+}
+
+/* ---- chunks that ranks share ---- */
+
+typedef struct shared_stream {
+    attend_translator *t;
+    inputs *in;
+    output *out;
+    const settings *s;
+    chunk read; /* rank 0 */
+    chunk own;  /* the part of this rank: its texts belong to the part */
+    bool ends;
+} shared_stream;
+
+/* A shared_work.give: the lines of a chunk, in order, about as many bytes for each rank. */
+static int give(void *user, attend_string *parts, int ranks, bool *more)
+{
+    shared_stream *x = user;
+    chunk *c = &x->read;
+    chunk_clear(c);
+    int status = x->ends ? ATTEND_OK : chunk_read(c, x->in, x->s);
+    *more = status == ATTEND_OK && c->count > 0;
+    for (int rank = 0; *more && status == ATTEND_OK && rank < ranks; rank++) {
+        const int first = shared_work_first(c->sizes, c->count, ranks, rank),
+                  end = rank + 1 < ranks ? shared_work_first(c->sizes, c->count, ranks, rank + 1) : c->count;
+        attend_string *part = &parts[rank];
+        status = packed_add_number(part, c->first + (unsigned long long)first);
+        if (status == ATTEND_OK) status = packed_add_number(part, (uint64_t)(end - first));
+        for (int i = first; status == ATTEND_OK && i < end; i++) {
+            status = packed_add_text(part, c->lines[i], c->sizes[i]);
+            if (status == ATTEND_OK) status = packed_add_text(part, c->prefixes[i], c->prefix_sizes[i]);
+        }
+    }
+    return status;
+}
+
+static int read_part(shared_stream *x, const attend_string *part)
+{
+    packed_reader r = packed_open(part);
+    chunk *c = &x->own;
+    c->first = packed_number(&r);
+    const uint64_t count = packed_number(&r);
+    c->count = 0;
+    if (count > part->size) return shared_work_damaged();
+    const int status = chunk_reserve(c, (int)count);
+    for (; status == ATTEND_OK && c->count < (int)count; c->count++) {
+        c->lines[c->count] = (char *)packed_text(&r, &c->sizes[c->count]);
+        c->prefixes[c->count] = (char *)packed_text(&r, &c->prefix_sizes[c->count]);
+        if (r.is_damaged || !c->lines[c->count]) return shared_work_damaged();
+    }
+    return status;
+}
+
+/* A shared_work.work: what the lines give, as bytes to write. */
+static int work(void *user, const attend_string *part, attend_string *result)
+{
+    shared_stream *x = user;
+    char *texts[2] = { NULL, NULL };
+    size_t sizes[2] = { 0, 0 };
+    output out = { .writer = x->out->writer, .unknown.keeps_all = true };
+    int status = read_part(x, part);
+    if (status != ATTEND_OK) return status;
+    out.writer.to = open_memstream(&texts[0], &sizes[0]), out.warnings = open_memstream(&texts[1], &sizes[1]);
+    if (!out.writer.to || !out.warnings) status = attend_fail(ATTEND_NO_MEMORY, "out of memory for translations");
+    attend_translator_set_line(x->t, x->own.first);
+    if (status == ATTEND_OK) status = translate_chunk(x->t, &x->own, &out, x->s);
+    const bool is_complete =
+        (!out.writer.to || fclose(out.writer.to) == 0) && (!out.warnings || fclose(out.warnings) == 0);
+    if (status == ATTEND_OK && !is_complete) status = attend_fail(ATTEND_NO_MEMORY, "out of memory for translations");
+    for (int i = 0; i < 2; i++) {
+        if (status == ATTEND_OK) status = packed_add_text(result, texts[i], sizes[i]);
+        free(texts[i]);
+    }
+    if (status == ATTEND_OK) status = unknown_report_pack(&out.unknown, result);
+    unknown_report_free(&out.unknown);
+    x->out->writer.links = out.writer.links, x->out->writer.link_capacity = out.writer.link_capacity;
+    return status;
+}
+
+/* A shared_work.take. */
+static int take(void *user, const attend_string *result)
+{
+    shared_stream *x = user;
+    packed_reader r = packed_open(result);
+    size_t size, warning_size;
+    const char *const text = packed_text(&r, &size), *const warnings = packed_text(&r, &warning_size);
+    if (!text || !warnings) return shared_work_damaged();
+    if (warning_size) fwrite(warnings, 1, warning_size, stderr); /* escaped already */
+    int status = unknown_report_add_packed(&x->out->unknown, &r);
+    if (status != ATTEND_OK || x->ends) return status;
+    if (size) fwrite(text, 1, size, x->out->writer.to);
+    status = flush(&x->out->writer, x->s);
+    x->ends = is_closed(status, x->in);
+    return x->ends ? ATTEND_OK : status;
+}
+
+static int stream_shared(attend_translator *t, inputs *in, output *out, const settings *s, unsigned long long *lines)
+{
+    shared_stream x = { .t = t, .in = in, .out = out, .s = s };
+    const shared_work w = { .user = &x, .give = give, .work = work, .take = take };
+    const int status = shared_work_run(job_ranks(), &w);
+    *lines = x.read.first;
+    chunk_clear(&x.read);
+    chunk_free(&x.read);
+    chunk_free(&x.own);
+    return status;
+}
+
+static int stream(attend_translator *t, inputs *in, output *out, const settings *s)
+{
+    unsigned long long lines = 0;
+    const int status = attend_ranks_count(job_ranks()) > 1 ? stream_shared(t, in, out, s, &lines)
+                                                           : stream_alone(t, in, out, s, &lines);
+    if (status != ATTEND_OK || !in->unequal) return status;
+    return attend_fail(
+        ATTEND_BAD_DATA,
+        "%s has %s lines than %s; it must have one line, possibly empty, for each input line. %llu lines are "
+        "translated",
+        attend_lines_name(in->prefixes), attend_lines_number(in->prefixes) > lines ? "more" : "fewer",
+        attend_lines_name(in->lines), lines);
 }
 
 /* ---- models ---- */
@@ -369,12 +526,14 @@ static int load(const settings *s, attend_model **models)
 /* Opens the output and translates all lines. */
 static int run_stream(const settings *s, attend_translator *t, inputs *in)
 {
-    output out = { .writer = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 } };
+    output out = { .writer = { .to = stdout, .translator = t, .json = s->json, .list = s->n_best > 1 },
+                   .warnings = stderr };
     translation_writer *w = &out.writer;
     w->alignment = s->alignment, w->is_language_model = s->is_language_model, w->confidence = s->confidence;
-    if (s->output && !output_is_standard(s->output) && !(w->to = fopen(s->output, "wb")))
+    if (s->output && job_speaks() && !output_is_standard(s->output) && !(w->to = fopen(s->output, "wb")))
         return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, attend_errno_text(errno));
-    w->terminal = isatty(fileno(w->to));
+    w->terminal =
+        attend_ranks_count(job_ranks()) == 1 && isatty(fileno(w->to)); /* mpirun puts one in front of a file */
     const attend_tokenizer *reader = attend_translator_tokenizer(t, s->is_language_model);
     if (s->replace_unknown && !s->quiet &&
         attend_tokenizer_kind(attend_translator_tokenizer(t, true)) != ATTEND_TOKENS_WORD)
@@ -421,13 +580,15 @@ static int translate(settings *s, const parsed *p)
     }
     if (status == ATTEND_OK && s->dictionary) status = attend_dictionary_read(&dictionary, s->dictionary);
     const attend_translator_options o = options_of(s, dictionary);
+    if (status == ATTEND_OK) status = job_check(s->models.items, s->models.count, s->mixed_ranks);
     if (status == ATTEND_OK && !s->quiet) compute_option_note(&verb_translate, s->search.compute);
     if (status == ATTEND_OK)
         status = attend_translator_new_ensemble(&t, (const attend_model *const *)models, s->models.count, &o);
-    if (status == ATTEND_OK && s->prefix) status = attend_lines_open(&in.prefixes, s->prefix);
+    const bool reads = job_speaks(); /* rank 0 gives the others their lines */
+    if (status == ATTEND_OK && s->prefix && reads) status = attend_lines_open(&in.prefixes, s->prefix);
     if (in.sentence)
         note_file(s, in.sentence);
-    else if (status == ATTEND_OK)
+    else if (status == ATTEND_OK && reads)
         status = attend_lines_open(&in.lines, s->input ? s->input : "-");
     if (status == ATTEND_OK) status = run_stream(s, t, &in);
     if (status != ATTEND_OK) status = cli_fail(&verb_translate, status);
@@ -479,8 +640,6 @@ static int check(const settings *s, const parsed *p)
         return usage_error(v, "--split-sentences cannot be combined with --json, --prefix, --n-best, --alignment or "
                               "--confidence, which apply to a line as a whole");
     if (s->dictionary && !s->replace_unknown) return usage_error(v, "--dictionary requires --replace-unknown");
-    if (s->prefix && input_is_standard(s->prefix) && (!s->input || input_is_standard(s->input)))
-        return usage_error(v, "--input and --prefix cannot both be standard input; give --input FILE");
     return 0;
 }
 
@@ -494,6 +653,7 @@ static const void *defaults(void)
                     .top_p = o.top_p,
                     .seed = (long long)o.seed,
                     .precision = -1,
+                    .rank_timeout = RANK_TIMEOUT,
                     .alignment = ALIGNMENT_NONE - 1 };
     return &s;
 }
@@ -502,10 +662,17 @@ static int run(int argc, char **argv)
 {
     settings s = *(const settings *)defaults();
     parsed p;
+    job_begin();
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
-    if (status == 0 && !p.help) status = check(&s, &p);
     s.alignment++; /* from an index into `alignments` to ALIGNMENT_* */
-    if (status == 0 && !p.help) status = translate(&s, &p);
+    if (status == 0 && !p.help) {
+        status = job_join(&verb_translate, s.rank_timeout);
+        if (!options_given(&verb_translate, &p, "threads")) s.search.threads = job_threads();
+        if (status == 0) status = check(&s, &p);
+        if (status == 0) status = search_settings_use_device(&verb_translate, &s.search, &p, s.quiet);
+        if (status == 0) status = translate(&s, &p);
+        status = job_end(status);
+    }
     options_free(&verb_translate, &s, &p);
     return status;
 }
@@ -515,13 +682,11 @@ const verb verb_translate = {
     .summary = "translate lines, or continue them with a language model",
     .synopsis = "attend translate --model FILE [--model FILE]... [--input FILE | SENTENCE] [options]",
     .details =
-        "Translates a sentence that is given as an argument, or each input line. There is exactly one output line per "
-        "input line, in the same order. An empty "
-        "line\n"
-        "gives an empty line. A line that cannot be translated (not UTF-8, too long) also gives an empty line, with a\n"
-        "warning that states the line number. docs/translate.md describes the formats. A language model continues "
-        "each\n"
-        "line, by sampling unless --beam is given; an empty line starts a new text (docs/language-models.md).",
+        "Translates a sentence that is given as an argument, or each input line. There is exactly one output\n"
+        "line per input line, in the same order. An empty line gives an empty line. A line that cannot be\n"
+        "translated (not UTF-8, too long) also gives an empty line, with a warning that states the line number.\n"
+        "docs/translate.md describes the formats. A language model continues each line, by sampling unless\n"
+        "--beam is given; an empty line starts a new text (docs/language-models.md).",
     .examples = "  attend translate --model en-de 'a dog runs .'\n"
                 "  attend translate --model en-de < test.en > test.out\n"
                 "  attend translate --model en-de --beam 10 --n-best 3 'a dog runs .'\n"

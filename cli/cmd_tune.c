@@ -1,5 +1,6 @@
 /* cmd_tune.c: searches sizes and rates of training within a time limit, and prints the command for the best. */
 #include "tuning.h"
+#include "device_option.h"
 
 #include "interrupt.h"
 #include "json_members.h"
@@ -38,8 +39,8 @@ static const option table[] = {
     { "output", "DIRECTORY", "directory for the candidates, from which the search resumes", OPTION_DIRECTORY,
       AT(c.output), 0, 0, NULL },
     { "metric", "NAMES",
-      "comma-separated list of metrics, as of attend compare; the first decides (default: bleu, or exact if the pairs "
-      "are single words)",
+      "comma-separated list of metrics, as of attend compare; the first decides (default: bleu; word error "
+      "if the pairs are single words)",
       OPTION_TEXT, AT(c.metrics), 0, 0, NULL },
     { "beam", "N", "beam size for translating the validation sources", OPTION_INTEGER, AT(c.beam), 1, 1024, NULL },
     { "config", "FILE", "read options from a file, one per line, such as \"hidden 256\"", OPTION_INPUTS,
@@ -48,6 +49,7 @@ static const option table[] = {
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(c.json), 0, 0, NULL },
     { "threads", "N", "number of threads (default: one per physical core that this process may use)", OPTION_INTEGER,
       AT(c.t.threads), 1, 1024, NULL },
+    DEVICE_OPTION(AT(c.t.device)),
     MEMORY_OPTION(AT(c.t.memory), " (default: none for training, half of the machine's memory for testing)"),
     { "fresh", NULL, "remove existing results of these candidates and start from scratch", OPTION_FLAG, AT(c.t.fresh),
       0, 0, NULL },
@@ -134,6 +136,7 @@ static void print_json(const comparison *c, const variant *best)
         json_text(&w, "name", x->name);
         json_text(&w, "folder", x->file);
         json_text(&w, "state", states[x->state]);
+        if (x->state == VARIANT_FAILED) json_text(&w, "reason", x->reason);
         if (x->state == VARIANT_DONE) {
             json_number(&w, "score", 4, x->scores[c->metric].score);
             json_number(&w, "parameters", 0, x->r.parameters);
@@ -177,6 +180,16 @@ static int add_candidates(comparison *c, const attend_data_check_counts *counts)
     return tuning_add_candidates(c, counts, (int)((const settings *)c->s)->candidates);
 }
 
+/* No candidate has a score. */
+static int fail_all(const comparison *c)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->variants[i].state == VARIANT_FAILED)
+            return attend_fail(ATTEND_FAILED, "no candidate has a score; the first one that failed, %s: %s",
+                               c->variants[i].name, c->variants[i].reason);
+    return attend_fail(ATTEND_FAILED, "no candidate has a score: give more --time");
+}
+
 static int tune(comparison *c, const settings *s, double seconds)
 {
     bool stopped = false;
@@ -198,8 +211,7 @@ static int tune(comparison *c, const settings *s, double seconds)
         if (!s->c.t.quiet) attend_print(stderr, "stopped; the same command resumes from %s\n", s->c.output);
         return 128 + interrupt_caught();
     }
-    if (status == ATTEND_OK && best < 0)
-        status = attend_fail(ATTEND_FAILED, "no candidate has a score: give more --time, or see the messages above");
+    if (status == ATTEND_OK && best < 0) status = fail_all(c);
     c->e.samples = 1000;
     if (status == ATTEND_OK) status = comparison_score(c);
     if (status == ATTEND_OK) status = print_results(c, best);
@@ -283,7 +295,8 @@ static int run(int argc, char **argv)
     int status = options_parse(&verb_tune, &s, argc, argv, &p);
     if (status == 0 && !p.help) {
         train_settings_limit_threads(&s.c.t);
-        status = check(&s, &p, &seconds);
+        status = train_settings_use_device(&verb_tune, &s.c.t, &p);
+        if (status == 0) status = check(&s, &p, &seconds);
         if (status == 0) status = run_search(&s, &p, seconds);
     }
     options_free(&verb_tune, &s, &p);

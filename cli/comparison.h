@@ -48,7 +48,9 @@ typedef struct variant_result {
 typedef struct variant {
     char name[VARIANT_NAME], file[VARIANT_FILE]; /* in the table, and of its directory */
     char *differences;                           /* "attention=dot window=local-p" */
-    bool may_be_skipped;                         /* a combination of several --vary; skipped if invalid */
+    char **values;                               /* of the options in which it differs; settings point into them */
+    int value_count, value_capacity;
+    bool may_be_skipped; /* a combination of several --vary; skipped if invalid */
     train_settings t;
     parsed p;   /* that of the command line; `given` includes the variant's own options */
     parsed own; /* `given` has only the variant's own options */

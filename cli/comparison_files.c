@@ -31,13 +31,16 @@ char *comparison_path(const comparison *c, const variant *x, const char *file)
 
 /* ---- the directory ---- */
 
-/* Refuses to overwrite files that are not from a comparison. Its table has a JSON object, which is written first. */
+/* Refuses to overwrite files that are not from a comparison. Its table has a JSON object (comparison_json.c), which is
+ * written first. */
 static int check_table(const comparison *c)
 {
+    static const char begin[] = "{\"version\": \"";
+    char first[sizeof begin] = "";
     int status = ATTEND_OK;
     char *json = comparison_path(c, NULL, "comparison.json");
     FILE *from = json ? fopen(json, "rb") : NULL;
-    const bool is_own = from && fgetc(from) == '{';
+    const bool is_own = from && fread(first, 1, sizeof begin - 1, from) > 0 && strcmp(first, begin) == 0;
     if (from) fclose(from);
     free(json);
     for (int i = 0; !is_own && status == ATTEND_OK && strncmp(comparison_files[i], "comparison.", 11) == 0; i++) {

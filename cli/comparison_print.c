@@ -93,7 +93,7 @@ static void fill_scores(const table *t, column *k, int metric)
     for (int i = 0; k && i < c->count; i++) {
         if (c->variants[i].state != VARIANT_DONE) continue;
         k->cells[i].value = c->variants[i].scores[metric].score;
-        number_text(k->cells[i].text, 2, k->cells[i].value);
+        number_text(k->cells[i].text, c->e.by_word ? 1 : 2, k->cells[i].value);
         if (differs(c, i, metric)) strcpy(k->cells[i].marks, "*");
     }
 }
@@ -147,7 +147,8 @@ static void fill(table *t)
     for (int i = 0; k && i < c->count; i++)
         if (*k->cells[i].text) count_text(k->cells[i].text, k->cells[i].value);
     fill_number(t, add_column(t, "perplexity", -1, 4), 2, comparison_perplexity);
-    for (int m = 0; m < METRICS; m++) {
+    for (int at = 0; at < METRICS; at++) {
+        const int m = evaluation_metric_at(&c->e, at);
         char title[CELL];
         if (!c->e.selected[m]) continue;
         evaluation_metric_title(&c->e, m, title, sizeof title);
@@ -318,7 +319,8 @@ static void print_notes(const table *t, FILE *to, bool markdown, bool dropped)
                      markdown ? "\\*" : "*", c->variants[c->base].name, c->e.samples);
         end_note(to, markdown);
     }
-    for (int m = 0; m < METRICS; m++) {
+    for (int at = 0; at < METRICS; at++) {
+        const int m = evaluation_metric_at(&c->e, at);
         char signature[160];
         if (!c->e.selected[m]) continue;
         attend_metric_signature(&c->e.options[m], test_set_reference_count(&c->e.test_set), signature,

@@ -9,8 +9,10 @@
 /* The entry of an option table. The member is an int, an attend_compute_precision. */
 #define COMPUTE_OPTION(offset)                                                                                         \
     {                                                                                                                  \
-        "compute", NULL, "precision of matrix products; see docs/speed.md", OPTION_CHOICE, offset, 0, 0,               \
-            attend_compute_names                                                                                       \
+        "compute", NULL,                                                                                               \
+            "precision of matrix products; see docs/speed.md and docs/cuda.md (default: fp32; on a GPU, tf32 if it "   \
+            "has it)",                                                                                                 \
+            OPTION_CHOICE, offset, 0, 0, attend_compute_names                                                          \
     }
 
 /* Says on standard error that this precision is slower than fp32 with the kernels of this machine, if it is. */

@@ -3,7 +3,7 @@
 #include "array.h"
 
 #include <attend/parse.h>
-#include <attend/words.h>
+#include <attend/training_choice.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,9 +38,10 @@ int data_files_resolve(const verb *v, const char *name, pairs_list *list, attend
 
 /* ---- validation data that is held out ---- */
 
-/* The default of --valid. With fewer than MIN_DEFAULT pairs, validation says too little to end training. */
-static const held_out standard = { .fraction = 0.1, .max_pairs = 2000, .is_default = true };
-enum { MIN_DEFAULT = 5 };
+/* The default of --valid. With fewer than ATTEND_HELD_OUT_MIN_PAIRS, validation says too little to end training. */
+static const held_out standard = { .fraction = ATTEND_HELD_OUT_FRACTION,
+                                   .max_pairs = ATTEND_HELD_OUT_MAX_PAIRS,
+                                   .is_default = true };
 
 static bool is_percentage(const char *name, double *percentage)
 {
@@ -72,57 +73,27 @@ int data_files_resolve_valid(const verb *v, const parsed *p, pairs_list *list, a
     return data_files_resolve(v, "valid", list, task);
 }
 
-/* Counts the pairs of a part that have words on both sides, up to `max`. */
-static int count_pairs(const pairs_list *list, int max, int *count)
-{
-    attend_pairs_file *file = NULL;
-    attend_text_pair p = { .source = "" };
-    *count = 0;
-    int status = attend_pairs_file_open(&file, list->items, list->count);
-    while (status == ATTEND_OK && p.source && *count < max) {
-        status = attend_pairs_file_next(file, &p);
-        const bool is_line = !list->items[0].source;
-        if (status == ATTEND_OK && p.source && attend_word_count(p.target, p.target_size) > 0 &&
-            (is_line || attend_word_count(p.source, p.source_size) > 0))
-            ++*count;
-        /* a faulty line is reported when the data is checked */
-        if (status != ATTEND_OK && attend_pairs_file_fault(file) <= ATTEND_PAIR_TOO_LONG)
-            status = ATTEND_OK, p.source = "";
-    }
-    attend_pairs_file_close(file);
-    return status;
-}
-
-/* Reads all pairs as training data again. */
-static void unite(pairs_list *train, pairs_list *valid)
-{
-    for (int i = 0; i < train->count; i++) train->items[i].part = ATTEND_PART_ALL;
-    valid->count = 0;
-}
-
 int data_files_hold_out(const verb *v, pairs_list *train, pairs_list *valid, const held_out *h, bool quiet)
 {
-    int held = 0, rest = 0;
+    int held = 0, left = 0;
     if (h->fraction == 0) return 0;
     if (!array_reserve(&valid->items, &valid->capacity, (size_t)train->count, sizeof *valid->items))
         return usage_error(v, "--valid: out of memory");
-    int status = attend_pairs_hold_out(train->items, valid->items, train->count, h->fraction, h->max_pairs);
-    valid->count = train->count;
-    if (status == ATTEND_OK) status = count_pairs(valid, MIN_DEFAULT, &held);
-    if (status == ATTEND_OK) status = count_pairs(train, 1, &rest);
-    if (status != ATTEND_OK) { /* the check of the data, or training, says what is wrong with it */
-        unite(train, valid);
+    const int min = h->is_default ? ATTEND_HELD_OUT_MIN_PAIRS : 1;
+    if (attend_pairs_try_hold_out(train->items, valid->items, train->count, h->fraction, h->max_pairs, min, &held,
+                                  &left) != ATTEND_OK)
+        return 0; /* the check of the data, or training, says what is wrong with it */
+    if (held == min && left > 0) {
+        valid->count = train->count;
         return 0;
     }
-    if (held > 0 && rest > 0 && (held == MIN_DEFAULT || !h->is_default)) return 0;
     if (!h->is_default)
         return usage_error(
             v, "--valid: holding out %g %% of the pairs leaves none for %s; use another percentage, or files",
             100 * h->fraction, held ? "training" : "validation");
-    unite(train, valid);
     if (!quiet)
         attend_print(stderr,
                      "validation  none: a tenth of the pairs is fewer than %d; give validation data with --valid\n",
-                     MIN_DEFAULT);
+                     ATTEND_HELD_OUT_MIN_PAIRS);
     return 0;
 }

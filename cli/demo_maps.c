@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int demo_maps_new(demo_maps *d, const attend_model *m)
+int demo_maps_new(demo_maps *d, const attend_model *m, const char *name)
 {
-    *d = (demo_maps){ .m = m };
+    const attend_alignment by = attend_model_alignment(m);
+    *d = (demo_maps){ .m = m, .model = { .name = name, .layer = by.layer, .head = by.head } };
     return attend_ctx_new(&d->c);
 }
 
@@ -26,8 +27,8 @@ void demo_maps_free(demo_maps *d)
 static attend_view_options view_of(const demo_maps *d)
 {
     attend_view_options view = ATTEND_VIEW_OPTIONS_INIT;
-    const attend_alignment by = attend_model_alignment(d->m);
-    view.layer = by.layer, view.head = by.head;
+    view.layer = d->model.layer, view.head = d->model.head;
+    view.models = &d->model, view.model_count = 1;
     return view;
 }
 
@@ -46,8 +47,8 @@ static int add_map(demo_maps *d, const char *source, const attend_hypothesis *h)
 {
     if (!array_reserve(&d->maps, &d->map_capacity, (size_t)d->map_count + 1, sizeof *d->maps))
         return attend_fail(ATTEND_NO_MEMORY, "out of memory for %d maps", d->map_count + 1);
-    const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, ATTEND_ATTENTION_CROSS, source, NULL,
-                                      h->tokens, h->count, h->score);
+    const int status = attend_map_new(&d->maps[d->map_count], d->c, d->m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO,
+                                      source, NULL, h->tokens, h->count, h->score);
     if (status == ATTEND_OK) d->map_count++;
     return status;
 }

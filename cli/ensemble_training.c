@@ -1,5 +1,7 @@
 #include "ensemble_training.h"
 
+#include "output_content.h"
+
 #include <attend/status.h>
 #include <ctype.h>
 #include <dirent.h>
@@ -39,15 +41,25 @@ static bool exists(const char *path)
     return path && access(path, F_OK) == 0;
 }
 
+/* A member that was deleted is saved again from its checkpoint. */
+static bool has_first_member(const char *model)
+{
+    char *first = ensemble_member_path(model, 0), *checkpoint = path_of(model, directory_suffix, "1.checkpoint");
+    const bool has = exists(first) || exists(checkpoint);
+    free(first);
+    free(checkpoint);
+    return has;
+}
+
 /* An ensemble of an earlier run is replaced; anything else is not, unless fresh is set, and never another kind of file. */
 static int check_existing(const char *model, bool fresh)
 {
-    char *checkpoint = path_of(model, ".checkpoint", NULL), *first = ensemble_member_path(model, 0);
+    char *checkpoint = path_of(model, ".checkpoint", NULL);
     attend_model *m = NULL;
-    int status = checkpoint && first ? ATTEND_OK : ATTEND_NO_MEMORY;
+    int status = checkpoint ? ATTEND_OK : ATTEND_NO_MEMORY;
     if (status == ATTEND_OK && exists(model)) {
         status = attend_model_load(&m, model, NULL);
-        const bool is_ours = status == ATTEND_OK && attend_model_member_count(m) > 1 && exists(first);
+        const bool is_ours = status == ATTEND_OK && attend_model_member_count(m) > 1 && has_first_member(model);
         if (status == ATTEND_OK && !is_ours && !fresh)
             status = attend_fail(ATTEND_BAD_USAGE,
                                  "%s exists and is not from this training: choose another model path, or start afresh "
@@ -62,39 +74,59 @@ static int check_existing(const char *model, bool fresh)
                         checkpoint);
     attend_model_free(m);
     free(checkpoint);
-    free(first);
     return status;
 }
 
-/* Whether a file of the directory is one that the training of a member writes. */
-static bool is_member_file(const char *name)
+/* What follows the number in the name of a file that the training of a member writes; NULL: another file. */
+static const char *member_suffix(const char *name)
 {
     const char *end = name;
     while (isdigit((unsigned char)*end)) end++;
-    if (end == name) return false;
-    if (!*end) return true;
+    if (end == name) return NULL;
+    if (!*end) return end;
     for (const char *const *suffix = attend_training_suffixes; *suffix; suffix++) {
         const size_t fixed = strcspn(*suffix, "%");
         if (strncmp(end, *suffix, fixed) != 0) continue;
         const char *rest = end + fixed;
         if ((*suffix)[fixed] == '%')
             while (isdigit((unsigned char)*rest)) rest++;
-        if (!*rest) return true;
+        if (!*rest) return end;
     }
-    return false;
+    return NULL;
 }
 
-static int remove_members(const char *model, const char *directory)
+/* A file of another kind than training writes under its name is not removed. */
+static int check_member_file(const char *path, const char *suffix)
+{
+    struct stat s;
+    bool is_checkpoint;
+    if (lstat(path, &s) != 0 || (S_ISREG(s.st_mode) && s.st_size == 0)) return ATTEND_OK;
+    if (S_ISREG(s.st_mode) && strcmp(suffix, ".svg") == 0) return output_content_check(path, CONTENT_SVG, "model");
+    if (S_ISREG(s.st_mode) && strcmp(suffix, ".log.jsonl") == 0)
+        return output_content_check(path, CONTENT_JSON, "model");
+    const bool is_lock = strcmp(suffix, ".lock") == 0;
+    const int status = S_ISREG(s.st_mode) && !is_lock ? attend_is_checkpoint(path, &is_checkpoint) : ATTEND_BAD_MODEL;
+    if (status != ATTEND_BAD_MODEL) return status;
+    return attend_fail(ATTEND_BAD_USAGE, "%s exists and is not from a training: choose another model path, or move it",
+                       path);
+}
+
+static int remove_member_file(const char *path, const char *suffix)
+{
+    (void)suffix;
+    if (unlink(path) == 0 || errno == ENOENT) return ATTEND_OK;
+    return attend_fail(ATTEND_IO, "cannot remove %s: %s", path, attend_errno_text(errno));
+}
+
+static int for_member_files(const char *model, const char *directory,
+                            int (*visit)(const char *path, const char *suffix))
 {
     int status = ATTEND_OK;
     DIR *names = opendir(directory);
     for (const struct dirent *e; status == ATTEND_OK && names && (e = readdir(names));) {
-        if (!is_member_file(e->d_name)) continue;
-        char *path = path_of(model, directory_suffix, e->d_name);
-        if (!path)
-            status = ATTEND_NO_MEMORY;
-        else if (unlink(path) != 0 && errno != ENOENT)
-            status = attend_fail(ATTEND_IO, "cannot remove %s: %s", path, attend_errno_text(errno));
+        const char *suffix = member_suffix(e->d_name);
+        char *path = suffix ? path_of(model, directory_suffix, e->d_name) : NULL;
+        if (suffix) status = path ? visit(path, suffix) : ATTEND_NO_MEMORY;
         free(path);
     }
     if (names) closedir(names);
@@ -120,7 +152,8 @@ int ensemble_begin(const char *model, bool fresh)
     char *directory = path_of(model, directory_suffix, NULL);
     int status = directory ? check_existing(model, fresh) : ATTEND_NO_MEMORY;
     if (status == ATTEND_OK) status = lock(directory);
-    if (status == ATTEND_OK && fresh) status = remove_members(model, directory);
+    if (status == ATTEND_OK && fresh) status = for_member_files(model, directory, check_member_file);
+    if (status == ATTEND_OK && fresh) status = for_member_files(model, directory, remove_member_file);
     free(directory);
     return status;
 }

@@ -7,10 +7,9 @@
 /* Options that have no effect with the sizes, or the vocabularies, of a model. */
 static int check_given(const verb *v, const fine_tuning *f, const parsed *p)
 {
-    static const char *const of_vocabularies[] = {
-        "tokens",     "source-tokens",     "target-tokens",     "min-count",
-        "vocab-size", "source-vocab-size", "target-vocab-size", "lowercase"
-    };
+    static const char *const of_vocabularies[] = { "tokens",     "source-tokens",     "target-tokens",     "min-count",
+                                                   "vocab-size", "source-vocab-size", "target-vocab-size", "lowercase",
+                                                   "bpe-split" };
     if (options_given(v, p, "preset"))
         return usage_error(v, "--preset chooses the size of a model, but --init-from takes it from %s", f->init_from);
     for (size_t i = 0; !f->new_vocab && i < sizeof of_vocabularies / sizeof *of_vocabularies; i++)

@@ -110,7 +110,10 @@ static int sort(gold_links *g)
     return ATTEND_OK;
 }
 
-int gold_links_read(gold_links *g, const char *path)
+/* A link is stored twice while links are sorted, in arrays that may have just grown. */
+enum { LINK_BYTES = 2 * (sizeof(unsigned long long) + sizeof(attend_word_link)) + sizeof(numbered) };
+
+int gold_links_read(gold_links *g, const char *path, size_t memory)
 {
     attend_lines *from = NULL;
     int status = attend_lines_open(&from, path);
@@ -123,6 +126,9 @@ int gold_links_read(gold_links *g, const char *path)
         g->lines++;
         status = nul_bytes_check(text, size, path, g->lines);
         if (status == ATTEND_OK) status = read_line(g, path, text);
+        if (status == ATTEND_OK && memory > 0 && g->count > memory / LINK_BYTES)
+            status = attend_fail(ATTEND_BAD_DATA, "%s:%llu: the gold links take more than the memory limit (--memory)",
+                                 path, g->lines);
     }
     attend_lines_close(from);
     return status == ATTEND_OK ? sort(g) : status;

@@ -16,8 +16,9 @@ typedef struct gold_links {
     int format;               /* of the file; 0: not known yet */
 } gold_links;
 
-/* Zero-initialised: empty. The message of a failure gives the file and the line. */
-int gold_links_read(gold_links *g, const char *path);
+/* Zero-initialised: empty. Links that take more than `memory` bytes are refused; 0: no limit. The message of a failure gives
+ * the file and the line. */
+int gold_links_read(gold_links *g, const char *path, size_t memory);
 void gold_links_free(gold_links *g);
 /* The links of a pair. Returns their number. */
 int gold_links_of(const gold_links *g, unsigned long long pair, const attend_word_link **links);

@@ -33,3 +33,9 @@ void interrupt_catch(void)
         sigaction(SIGHUP, &action, NULL);
     sigaction(SIGPIPE, &ignore, NULL);
 }
+
+void interrupt_catch_user_signal(void)
+{
+    const struct sigaction action = { .sa_handler = on_signal };
+    sigaction(SIGUSR1, &action, NULL);
+}

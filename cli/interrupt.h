@@ -12,4 +12,7 @@ int interrupt_caught(void);
 /* attend_train_events.stop */
 bool interrupt_stop(void *user);
 
+/* SIGUSR1 as well: mpirun forwards it, and schedulers send it before they end a job. After interrupt_catch. */
+void interrupt_catch_user_signal(void);
+
 #endif

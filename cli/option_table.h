@@ -42,9 +42,10 @@ int option_add_files(const verb *v, const option *o, void *base, const char *con
 /* Prefixes usage errors with a location, "FILE:LINE: ", until it is set to "". Borrows the text. */
 void options_set_location(const char *where);
 
-/* Refuses an output that is also an input or another output, standard streams included. Returns 0, or an exit code
- * after a message. */
-int options_check_outputs(const verb *v, const void *base, const parsed *p);
+/* Refuses an output that is also an input or another output, standard streams included, that would replace a file of
+ * another kind, or that cannot be written, and standard input that is read twice. Returns 0, or an exit code after a
+ * message. */
+int options_check_files(const verb *v, const void *base, const parsed *p);
 
 /* Reads a configuration file. Returns 0, or an exit code after a message. */
 int options_read_config(const verb *v, void *base, parsed *p, const char *path);

@@ -77,6 +77,7 @@ bool option_is_text(const option *o)
     case OPTION_TEXT:
     case OPTION_INPUT:
     case OPTION_OUTPUT:
+    case OPTION_FILE:
     case OPTION_TRAINING:
     case OPTION_DIRECTORY:
         return true;
@@ -145,6 +146,7 @@ int option_assign(const verb *v, const option *o, void *base, const char *value)
     case OPTION_TEXT:
     case OPTION_INPUT:
     case OPTION_OUTPUT:
+    case OPTION_FILE:
     case OPTION_TRAINING:
     case OPTION_DIRECTORY:
         *(const char **)to = value;

@@ -191,7 +191,7 @@ int options_parse(const verb *v, void *to, int argc, char **argv, parsed *p)
         else
             p->positional[p->positional_count++] = argv[i];
     }
-    return status == 0 ? options_check_outputs(v, to, p) : status;
+    return status == 0 ? options_check_files(v, to, p) : status;
 }
 
 void options_free(const verb *v, void *to, parsed *p)

@@ -11,13 +11,15 @@
 #ifndef ATTEND_CLI_OPTIONS_H
 #define ATTEND_CLI_OPTIONS_H
 
+#include "output_content.h"
+
 #include <attend/attend.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 /* The type of the member that an option sets, and for files whether they are read or written: before a verb runs, every
- * output is compared with every input and with every other output (output_conflicts.c). */
+ * output is compared with every input and with every other output (file_conflicts.c). */
 typedef enum option_kind {
     OPTION_FLAG,     /* bool */
     OPTION_TEXT,     /* const char *; not the name of a file */
@@ -25,7 +27,9 @@ typedef enum option_kind {
     OPTION_INPUT,    /* const char *; a file that is read */
     OPTION_INPUTS,   /* texts_list of such files; may be repeated */
     OPTION_PLUGINS,  /* texts_list of score plug-ins, which are loaded before other options are read; may be repeated */
-    OPTION_OUTPUT,   /* const char *; a file that is written. %d stands for numbers if the verb replaces it */
+    OPTION_OUTPUT,   /* const char *; a file that is written, or standard output. %d stands for numbers if the verb
+                        replaces it */
+    OPTION_FILE,     /* const char *; a file that is written and replaced as a whole; not standard output */
     OPTION_TRAINING, /* const char *; a model that is trained: attend_training_suffixes are written beside it */
     OPTION_DIRECTORY, /* const char *; a directory in which the verb's directory_files are written */
     OPTION_PAIRS,     /* pairs_list; one .tsv file, two line-aligned files, or several of these; may be repeated */
@@ -109,6 +113,9 @@ typedef struct verb {
     /* The files that the verb writes into its OPTION_DIRECTORY, in any of its subdirectories if they begin with a star
      * and a slash; a + at the end: a model that is trained. NULL after the last. */
     const char *const *directory_files;
+    /* What the verb writes to an OPTION_OUTPUT or OPTION_FILE, after all options were parsed; an existing file of another kind is not
+     * replaced. NULL: text. */
+    output_content (*content)(const void *settings, const option *o);
     int (*run)(int argc, char **argv);
 } verb;
 
@@ -179,6 +186,9 @@ int cli_end(int status);
 
 extern const verb verb_demo, verb_train, verb_translate, verb_score, verb_evaluate, verb_align, verb_show, verb_compare,
     verb_tune, verb_check, verb_convert, verb_info;
+#ifdef ATTEND_SERVE
+extern const verb verb_serve; /* needs libmicrohttpd */
+#endif
 /* All verbs; ends with NULL. */
 extern const verb *const verbs[];
 

@@ -81,6 +81,16 @@ static bool is_stream(const char *path)
     return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
 }
 
+int output_check_place(const char *path, bool replaced)
+{
+    struct stat s;
+    attend_atomic_file *f = NULL;
+    if (!replaced && stat(path, &s) == 0 && !S_ISDIR(s.st_mode)) return ATTEND_OK;
+    const int status = attend_atomic_file_begin(&f, path, 0);
+    attend_atomic_file_abandon(f);
+    return status;
+}
+
 int output_open(output_file **out, const char *path)
 {
     *out = NULL;

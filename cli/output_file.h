@@ -15,6 +15,10 @@ bool output_is_standard(const char *path);
 /* The same of standard input. */
 bool input_is_standard(const char *path);
 
+/* Whether a file can be written: an attempt before what takes long. The directory of a file that does not exist must
+ * exist and be writable; `replaced`: a file that exists is replaced, and must be a regular one. */
+int output_check_place(const char *path, bool replaced);
+
 /* path NULL, or one that names standard output: standard output. */
 int output_open(output_file **out, const char *path);
 int output_write(output_file *f, const void *bytes, size_t size);

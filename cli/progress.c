@@ -57,6 +57,24 @@ void progress_time_text(double seconds, char *text, size_t size)
         snprintf(text, size, "%lds", s);
 }
 
+/* The learning rate and how it changes. */
+static void print_rate(progress_view *v, const attend_plan *p)
+{
+    const attend_schedule *s = &p->schedule;
+    v->rate_changes = s->kind == ATTEND_SCHEDULE_COSINE || s->kind == ATTEND_SCHEDULE_INVERSE_SQRT;
+    attend_print(v->to, "rate        learning rate %.3g", p->rate);
+    if (s->warmup > 0 && p->update < s->warmup)
+        attend_print(v->to, " after %llu updates of warm-up", (unsigned long long)s->warmup);
+    if (s->kind == ATTEND_SCHEDULE_COSINE)
+        attend_print(v->to, "; falls to %.2g until update %llu", s->min_share * s->rate,
+                     (unsigned long long)s->updates);
+    else if (s->kind == ATTEND_SCHEDULE_INVERSE_SQRT)
+        attend_print(v->to, "; falls with the square root of the updates");
+    else if (s->kind == ATTEND_SCHEDULE_PLATEAU && p->valid_pairs)
+        attend_print(v->to, "; %s when validation does not improve", s->factor == 0.5 ? "halved" : "reduced");
+    attend_print(v->to, "\n");
+}
+
 void progress_plan(void *user, const attend_plan *p)
 {
     progress_view *v = user;
@@ -76,18 +94,21 @@ void progress_plan(void *user, const attend_plan *p)
     char text[VOCABULARY_TEXT];
     attend_print(v->to, "\nvocabulary  ");
     if (!lines)
-        attend_print(v->to,
-                     "source: %s%s\n            target: ", vocabulary_text(text, p->source_kind, p->source_vocab),
+        attend_print(v->to, "source: %s%s\n            target: ",
+                     vocabulary_text(text, p->source_kind, p->source_vocab, p->has_symbols[0]),
                      p->lowercase[0] ? "; lower case" : "");
     attend_print(v->to, "%s%s\nmodel       %.2f million parameters\n",
-                 vocabulary_text(text, p->target_kind, p->target_vocab), p->lowercase[1] ? "; lower case" : "",
-                 (double)p->parameters * 1e-6);
-    attend_print(v->to, "memory      about %zu MiB\nupdates     %llu per epoch", p->bytes >> 20,
+                 vocabulary_text(text, p->target_kind, p->target_vocab, p->has_symbols[1]),
+                 p->lowercase[1] ? "; lower case" : "", (double)p->parameters * 1e-6);
+    attend_print(v->to, "memory      about %zu MiB\nupdates     about %llu per epoch", p->bytes >> 20,
                  (unsigned long long)p->updates_per_epoch);
-    if (p->updates) attend_print(v->to, ", at most %llu", (unsigned long long)p->updates);
+    if (p->epochs && p->updates >= p->epochs * p->updates_per_epoch)
+        attend_print(v->to, ", %llu epochs", (unsigned long long)p->epochs);
+    else if (p->updates)
+        attend_print(v->to, ", at most %llu", (unsigned long long)p->updates);
     if (p->valid_pairs) attend_print(v->to, "; validation every %llu", (unsigned long long)p->valid_every);
-    attend_print(v->to, "%s checkpoint every %llu; learning rate %.3g\n", p->valid_pairs ? "," : ";",
-                 (unsigned long long)p->save_every, p->rate);
+    attend_print(v->to, "%s checkpoint every %llu\n", p->valid_pairs ? "," : ";", (unsigned long long)p->save_every);
+    print_rate(v, p);
     if (p->resumed) attend_print(v->to, "resuming from update %llu\n", (unsigned long long)p->update);
 }
 
@@ -147,13 +168,15 @@ static void line_of(const progress_view *v, const attend_progress *p, bool brief
     const score_style perplexity = { "perplexity", SCORE_PERPLEXITY };
     *text = '\0';
     if (v->terminal && !brief && !is_kept) add_bar(p, text, size);
-    add(text, size, "epoch %llu %3.0f%%", (unsigned long long)p->epoch + 1, 100 * p->part);
+    const bool at_end = p->part == 0 && p->epoch > 0; /* of an epoch */
+    add(text, size, "epoch %llu %3.0f%%", (unsigned long long)p->epoch + !at_end, at_end ? 100 : 100 * p->part);
     if (!brief) add(text, size, "  update %llu", (unsigned long long)p->update);
     if (isfinite(p->loss)) add(text, size, "  loss %.3f  ppl %s", p->loss, score_text(ppl, perplexity, exp(p->loss)));
     if (!isnan(p->valid_score))
         add(text, size, "  valid%s%s %s", brief ? "" : " ", brief ? "" : v->metric.name,
             score_text(score, v->metric, p->valid_score));
     if (!isnan(p->valid_score) && !brief) add(text, size, " (best %s)", score_text(best, v->metric, p->best));
+    if (p->validated && v->rate_changes && !brief) add(text, size, "  rate %.2g", p->rate);
     add(text, size, "  %.0f tokens/s", three_digits(p->tokens_per_second));
     if (!is_kept) add_time_left(p, "  ", text, size);
 }

@@ -19,6 +19,7 @@ typedef struct progress_view {
     uint64_t first;      /* update of the first report */
     double first_second; /* seconds at the first report */
     bool estimated;      /* the estimate of the time has been printed */
+    bool rate_changes;   /* with every update: lines that stay show the learning rate */
     attend_progress now; /* the last report */
     uint64_t shown;      /* the update of the last line that stays */
 } progress_view;

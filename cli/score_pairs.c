@@ -1,5 +1,6 @@
 #include "score_pairs.h"
 
+#include "job.h"
 #include "memory_option.h"
 #include "pair_reader.h"
 
@@ -22,6 +23,7 @@ static int score_batch(attend_scorer *scorer, const pair_reader *from, bool is_l
 int score_pairs(const attend_model *m, const pairs_list *input, const score_options *o, scored_pair_visitor visit,
                 void *user)
 {
+    if (attend_ranks_count(job_ranks()) > 1) return score_pairs_shared(m, input, o, visit, user);
     const bool is_language_model = attend_model_config(m)->task == ATTEND_TASK_LANGUAGE_MODEL;
     attend_scorer *scorer = NULL;
     pair_reader *from = NULL;
@@ -29,6 +31,7 @@ int score_pairs(const attend_model *m, const pairs_list *input, const score_opti
     if (status == ATTEND_OK) status = attend_scorer_set_memory(scorer, memory_limit(o->memory));
     if (status == ATTEND_OK) status = attend_scorer_set_compute(scorer, (attend_compute_precision)o->compute);
     if (status == ATTEND_OK) status = pair_reader_open(&from, input);
+    if (status == ATTEND_OK) from->answers = o->answers;
     while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0)
         status = score_batch(scorer, from, is_language_model, visit, user);
     pair_reader_close(from);

@@ -1,6 +1,7 @@
 #include "search_options.h"
 
 #include "compute_option.h"
+#include "device_option.h"
 #include "memory_option.h"
 #include <attend/processors.h>
 #define AT(member) offsetof(search_settings, member)
@@ -24,6 +25,7 @@ static const option table[] = {
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     COMPUTE_OPTION(AT(compute)),
+    DEVICE_OPTION(AT(device)),
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
 const option_group search_option_group = { "search", "docs/translate.md", table, NULL };
@@ -41,6 +43,11 @@ search_settings search_settings_defaults(void)
                               .threads = attend_processors_threads(),
                               .memory = MEMORY_DEFAULT,
                               .compute = (int)o.compute };
+}
+
+int search_settings_use_device(const verb *v, search_settings *s, const parsed *p, bool quiet)
+{
+    return device_option_use(v, p, &(device_choice){ s->device, &s->compute, &s->threads, &s->batch_tokens, quiet });
 }
 
 attend_translator_options search_settings_options(const search_settings *s)

@@ -11,12 +11,15 @@ typedef struct search_settings {
     long long beam, length_extra, max_input_length, batch_tokens, threads, memory;
     double length_penalty, coverage_penalty, length_ratio;
     int compute;
+    const char *device;
 } search_settings;
 
 extern const option_group search_option_group;
 
 /* Those of ATTEND_TRANSLATOR_OPTIONS_INIT, and a thread for each processor. */
 search_settings search_settings_defaults(void);
+/* Chooses the device and what depends on it (device_option.h). */
+int search_settings_use_device(const verb *v, search_settings *s, const parsed *p, bool quiet);
 /* The same as options of a translator; its other options have their defaults. */
 attend_translator_options search_settings_options(const search_settings *s);
 

@@ -25,12 +25,13 @@ enum { ATTENTION_KINDS = 3, KIND_DEFAULT = -1 };
 
 typedef struct show_settings {
     texts_list models, plugins;
-    const char *target, *output;
+    const char *device, *target, *output;
     pairs_list input;
     long long layer, head, hypothesis, beam, width, threads, memory;
     int format;  /* show_format */
     int kind;    /* attend_attention_kind, or KIND_DEFAULT */
     int palette; /* attend_palette */
+    int unit;    /* attend_unit */
     bool layer_given, head_given, beam_given, hypothesis_given;
     bool tokens, all_heads, quiet;
 } show_settings;
@@ -63,6 +64,7 @@ typedef struct show_job {
     sentence_maps *page;    /* (page_count) of an HTML page */
     int page_count, page_capacity;
     size_t page_weights;     /* number of attention weights on the page */
+    size_t page_maps;        /* number of maps on the page */
     int reduced;             /* sentences on the page with maps of one kind only, to limit its size */
     const char *file;        /* the current input file; NULL: the sentence is an argument */
     unsigned long long line; /* in this file */

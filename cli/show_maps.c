@@ -3,6 +3,7 @@
 #include "show.h"
 
 #include <attend/status.h>
+#include <attend/words.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +28,27 @@ static int reserve_maps(sentence_maps *x, int hypotheses)
 }
 
 /* Refuses a map that would exceed the memory limit together with those of the page and of the sentence. A weight takes
- * 4 bytes in the map, as much while it is computed, and 5 on a page. */
+ * 4 bytes in the map, as much while it is computed, and 5 on a page; a map takes some pages of memory for its tokens. If
+ * the page is full, the lines that follow are not read: there may be no end of them. */
 static int check_memory(const show_job *j, int model, const sentence_maps *out, double rows, double columns)
 {
-    enum { WEIGHT_BYTES = 16 };
+    enum { WEIGHT_BYTES = 16, MAP_BYTES = 16384, MAX_PAGE = 10000 };
     const attend_config *config = attend_model_config(j->models[model].m);
     const size_t memory = memory_limit(j->s->memory);
+    const double max_bytes = memory > 0 ? (double)memory : INFINITY;
+    const double page = (double)j->page_weights * WEIGHT_BYTES + (double)j->page_maps * MAP_BYTES;
     double weights = rows * columns * attend_config_attention_layers(config, j->kind) *
                      attend_config_attention_heads(config, j->kind);
-    weights += (double)j->page_weights;
     for (int i = 0; i < out->count; i++) weights += (double)show_weight_count(out->items[i]);
-    if (memory == 0 || weights * WEIGHT_BYTES <= (double)memory) return ATTEND_OK;
+    if (j->page_count >= MAX_PAGE)
+        return attend_fail(ATTEND_BAD_USAGE, "a page shows at most %d sentences: give fewer lines, or write json",
+                           MAX_PAGE);
+    if (page > max_bytes / 4 * 3)
+        return attend_fail(ATTEND_NO_MEMORY,
+                           "the attention maps of %d sentences take more than the memory limit allows: give fewer "
+                           "lines, raise --memory, or write json",
+                           j->page_count);
+    if (page + weights * WEIGHT_BYTES <= max_bytes) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_DATA, "its attention maps would take more memory than the limit allows (--memory)");
 }
 
@@ -51,8 +62,9 @@ typedef struct decoded {
 static int add_map(show_job *j, attend_attention_kind kind, const decoded *d, sentence_maps *out)
 {
     const attend_hypothesis *h = d->hypothesis;
-    const int status = attend_map_new(&out->items[out->count], j->c, j->models[d->model].m, kind, d->source, d->target,
-                                      h ? h->tokens : NULL, h ? h->count : 0, h ? h->score : NAN);
+    const int status =
+        attend_map_new(&out->items[out->count], j->c, j->models[d->model].m, kind, (attend_unit)j->s->unit, d->source,
+                       d->target, h ? h->tokens : NULL, h ? h->count : 0, h ? h->score : NAN);
     if (status == ATTEND_OK) out->items[out->count++]->model = d->model;
     return status;
 }
@@ -112,12 +124,20 @@ static int map_translation(show_job *j, int model, const char *source, sentence_
     return status;
 }
 
+/* A lower bound on the tokens of a text with its end: a word has at least one. */
+static double min_tokens(const char *text)
+{
+    return text ? attend_word_count(text, strlen(text)) + 1.0 : 1;
+}
+
+/* The tokens are not counted before the maps are made: checks by words, and again by the maps. */
 static int map_target(show_job *j, int model, const char *source, const char *target, sentence_maps *out)
 {
     int status = reserve_maps(out, 1);
-    if (status == ATTEND_OK) status = check_memory(j, model, out, 1, 1); /* its tokens are not counted yet */
-    return status == ATTEND_OK ? add_maps(j, &(decoded){ .model = model, .source = source, .target = target }, out)
-                               : status;
+    if (status == ATTEND_OK) status = check_memory(j, model, out, min_tokens(target), min_tokens(source));
+    if (status == ATTEND_OK)
+        status = add_maps(j, &(decoded){ .model = model, .source = source, .target = target }, out);
+    return status == ATTEND_OK ? check_memory(j, model, out, 0, 0) : status;
 }
 
 static int make_maps(show_job *j, int model, const char *source, const char *target, sentence_maps *out)

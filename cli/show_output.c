@@ -169,6 +169,7 @@ static void limit_size(show_job *j, sentence_maps *x)
         x->count = count;
     }
     for (int i = 0; i < x->count; i++) j->page_weights += show_weight_count(x->items[i]);
+    j->page_maps += (size_t)x->count;
 }
 
 /* Takes over the maps of a sentence. */

@@ -3,9 +3,11 @@
 #include <attend/lines.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static bool is_stdin(const char *name)
@@ -25,17 +27,6 @@ static const char **name_at(const pairs_list *list, int i)
     return i % 2 ? &list->items[i / 2].target : &list->items[i / 2].source;
 }
 
-int stream_copies_check_stdin(const verb *v, const pairs_list *const *lists, int count)
-{
-    int found = 0;
-    for (int l = 0; l < count; l++)
-        for (int i = 0; i < 2 * lists[l]->count; i++) {
-            const char *name = *name_at(lists[l], i);
-            found += name && is_stdin(name);
-        }
-    return found > 1 ? usage_error(v, "standard input (-) is given %d times, but can be read only once", found) : 0;
-}
-
 /* Whether a stream is refused: a device other than a terminal, or one without lines; it may have no end. */
 static const char *endless(int from, ssize_t count, unsigned long long line_bytes)
 {
@@ -44,10 +35,18 @@ static const char *endless(int from, ssize_t count, unsigned long long line_byte
     return line_bytes > ATTEND_MAX_SKIPPED_BYTES ? "it has no line feeds; it is no text" : NULL;
 }
 
+/* Half of the free space of the file system: a stream may have no end, and a full disk stops other programs. */
+static unsigned long long max_bytes(int to)
+{
+    struct statvfs s;
+    return fstatvfs(to, &s) == 0 ? (unsigned long long)s.f_bavail * s.f_frsize / 2 : ULLONG_MAX;
+}
+
 /* Copies a stream; NULL, or why it fails. errno is 0 if the stream is refused. */
 static const char *copy(int from, int to, unsigned long long *bytes)
 {
     static char block[1 << 16];
+    const unsigned long long max = max_bytes(to);
     unsigned long long line_bytes = 0; /* since the last line feed */
     for (ssize_t n, done; (n = read(from, block, sizeof block)) != 0;) {
         if (n < 0) return attend_errno_text(errno);
@@ -56,6 +55,10 @@ static const char *copy(int from, int to, unsigned long long *bytes)
         if (refused) {
             errno = 0;
             return refused;
+        }
+        if (*bytes + (unsigned long long)n > max) {
+            errno = EFBIG;
+            return "it takes more than half of the free space there, or has no end";
         }
         for (ssize_t at = 0; at < n; at += done, *bytes += (unsigned long long)done)
             if ((done = write(to, block + at, (size_t)(n - at))) <= 0) return attend_errno_text(errno);
@@ -82,7 +85,8 @@ static int make_copy(const verb *v, const char **name, stream_copy *made)
     }
     if (why) {
         attend_print(stderr,
-                     "attend %s: cannot copy %s to %s (after %llu bytes): %s; set TMPDIR to another directory\n",
+                     "attend %s: cannot copy %s to %s (after %llu bytes): %s; set TMPDIR to another directory, or give "
+                     "a file\n",
                      v->name, made->name, path, bytes, why);
         return ATTEND_IO;
     }
@@ -93,7 +97,7 @@ static int make_copy(const verb *v, const char **name, stream_copy *made)
 
 int stream_copies_make(const verb *v, pairs_list *const *lists, int count, stream_copies *copies)
 {
-    int max_count = 0, status = stream_copies_check_stdin(v, (const pairs_list *const *)lists, count);
+    int max_count = 0, status = 0;
     for (int l = 0; l < count; l++) max_count += 2 * lists[l]->count;
     *copies = (stream_copies){ .items = calloc((size_t)max_count + 1, sizeof *copies->items) };
     if (!copies->items) return usage_error(v, "out of memory");

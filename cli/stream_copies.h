@@ -22,7 +22,4 @@ int stream_copies_make(const verb *v, pairs_list *const *lists, int count, strea
 void stream_copies_explain(const stream_copies *copies);
 void stream_copies_free(stream_copies *copies);
 
-/* Refuses a command line that names standard input more than once. Returns 0, or an exit code after a message. */
-int stream_copies_check_stdin(const verb *v, const pairs_list *const *lists, int count);
-
 #endif

@@ -2,8 +2,10 @@
 #include "train_options.h"
 
 #include "compute_option.h"
+#include "device_option.h"
 
 #include <attend/processors.h>
+#include <attend/training_choice.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +14,9 @@ enum { MAX_THREADS = 2 }; /* per processor */
 
 enum { LOWERCASE_NONE, LOWERCASE_SOURCE, LOWERCASE_BOTH };
 static const char *const lowercase_names[] = { "none", "source", "both", NULL };
+
+enum { SPLIT_CLASSES, SPLIT_SPACES };
+static const char *const split_names[] = { "classes", "spaces", NULL };
 
 #define AT(member) offsetof(train_settings, member)
 static const option table[] = {
@@ -34,11 +39,21 @@ static const option table[] = {
       AT(target_vocab_size), 0, 1e7, NULL },
     { "min-count", "N", "leave tokens that occur less often out of the vocabulary", OPTION_INTEGER, AT(min_count), 1,
       1e9, NULL },
+    { "bpe-split", NULL,
+      "where a word ends, which BPE merges do not cross: at spaces and where letters, digits, other characters and "
+      "scripts meet; or at spaces only",
+      OPTION_CHOICE, AT(bpe_split), 0, 0, split_names },
     { "bpe-dropout", "P", "probability of skipping a BPE merge; segmentations differ in each epoch", OPTION_REAL,
       AT(bpe_dropout), 0, 0.99, NULL },
     { "crop", "P",
       "pairs of words: probability of training on the end of a pair, with the part of the target that belongs to it",
       OPTION_REAL, AT(crop), 0, 0.99, NULL },
+    { "guided-alignment", "FILE|auto",
+      "train the attention to align words, too: by links of the word aligner, which is trained on the pairs first, or "
+      "by "
+      "links in a file, one line per line of --train; adds an alignment head to a new model (docs/alignment.md)",
+      OPTION_INPUT, AT(guided_alignment), 0, 0, NULL },
+    { "guidance", "X", "weight of the loss of --guided-alignment", OPTION_REAL, AT(guidance), 0, 100, NULL },
     { "max-length", "N", "leave out pairs with more tokens on a side", OPTION_INTEGER, AT(max_length), 1, 1e6, NULL },
     { "optimizer", NULL, "optimizer", OPTION_CHOICE, AT(optimizer), 0, 0, attend_optimizer_names },
     { "momentum", "X", "momentum of sgd", OPTION_REAL, AT(momentum), 0, 0.9999, NULL },
@@ -75,7 +90,7 @@ static const option table[] = {
     { "seed", "N", "random seed; the same seed gives the same model", OPTION_INTEGER, AT(seed), 0, 9e15, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
-/* What choose_model and choose_sizes set. */
+/* What attend_training_choose sets. */
 static const chosen_option chosen[] = {
     { "hidden", true },
     { "embedding", true },
@@ -87,6 +102,7 @@ static const chosen_option chosen[] = {
     { "learning-rate", false },
     { "warmup", false },
     { "label-smoothing", false },
+    { "diagonal-start", false },
     { "schedule", false },
     { "average", false },
     { "patience", false },
@@ -102,6 +118,11 @@ void train_settings_limit_threads(train_settings *s)
     s->threads = limit; /* more would cost memory without a gain; the model is the same */
     if (!s->quiet)
         attend_print(stderr, "threads     limited to %lld for %d cores\n", limit, attend_processors_threads());
+}
+
+int train_settings_use_device(const verb *v, train_settings *s, const parsed *p)
+{
+    return device_option_use(v, p, &(device_choice){ s->device, &s->compute, &s->threads, NULL, s->quiet });
 }
 
 char *train_settings_checkpoint(const train_settings *s, const char *model)
@@ -137,6 +158,8 @@ int train_settings_check(const verb *v, const train_settings *s, const parsed *p
     if (wrong) return wrong;
     if (options_given(v, p, "source-vocab") || options_given(v, p, "target-vocab"))
         return usage_error(v, "vocabulary sizes are determined by the data; --vocab-size limits them");
+    if (s->guided_alignment && s->config.task == ATTEND_TASK_LANGUAGE_MODEL)
+        return usage_error(v, "--guided-alignment applies to pairs; a language model is trained on lines");
     if (s->config.shared_vocab && (options_given(v, p, "target-vocab-size") || options_given(v, p, "target-tokens")))
         return usage_error(v, "with --shared-vocab, source and target have one vocabulary; use --tokens and "
                               "--vocab-size");
@@ -147,40 +170,25 @@ int train_settings_check(const verb *v, const train_settings *s, const parsed *p
 
 /* ---- sizes ---- */
 
-/* Whether checkpoints hold the value of an option that is chosen. */
-static bool is_recorded(const char *name)
+typedef struct chooser {
+    const verb *v;
+    train_settings *s;
+    const parsed *p;
+} chooser;
+
+static bool is_given(void *user, const char *name)
 {
-    return strcmp(name, "vocab-size") != 0 && strcmp(name, "patience") != 0 && strcmp(name, "epochs") != 0;
+    const chooser *c = user;
+    return options_given(c->v, c->p, name);
 }
 
-/* Sets an option that was not given, in the same way as if it were. Training that resumes keeps the value that its
- * checkpoint was made with, so that it does not depend on the choices of this version; if the checkpoint is older than
- * the option, that is the default. */
-static int choose_text(const verb *v, train_settings *s, const parsed *p, const char *name, const char *text)
+/* Sets an option in the same way as if it were given, and records it. */
+static int take_choice(void *user, const char *name, const char *text)
 {
-    char kept[64];
-    if (options_given(v, p, name) || (s->has_config && attend_config_field_find(name) >= 0)) return 0;
-    if (s->checkpoint && is_recorded(name) &&
-        attend_checkpoint_option(s->checkpoint, name, kept, sizeof kept) == ATTEND_OK) {
-        if (!*kept) return 0;
-        text = kept;
-    }
-    const size_t n = strlen(s->chosen);
-    snprintf(s->chosen + n, sizeof s->chosen - n, "%s%s %s", n ? ", " : "", name, text);
-    return options_set(v, s, name, text);
-}
-
-static int choose(const verb *v, train_settings *s, const parsed *p, const char *name, const char *format, double value)
-{
-    char text[32];
-    snprintf(text, sizeof text, format, value);
-    return choose_text(v, s, p, name, text);
-}
-
-static int choose_kind(const verb *v, train_settings *s, const parsed *p, int side, attend_token_kind kind)
-{
-    if (options_given(v, p, "tokens") || s->kinds[side] >= 0) return 0;
-    return choose_text(v, s, p, side ? "target-tokens" : "source-tokens", attend_token_kind_names[kind]);
+    const chooser *c = user;
+    const size_t n = strlen(c->s->chosen);
+    snprintf(c->s->chosen + n, sizeof c->s->chosen - n, "%s%s %s", n ? ", " : "", name, text);
+    return options_set(c->v, c->s, name, text);
 }
 
 static int requested_kind(const verb *v, const train_settings *s, const parsed *p, int side)
@@ -190,94 +198,45 @@ static int requested_kind(const verb *v, const train_settings *s, const parsed *
     return options_given(v, p, "tokens") ? s->tokens : s->kinds[side];
 }
 
-/* Records the reason for the chosen sizes. */
-static void give_reason(train_settings *s, const attend_training_sizes *z, uint64_t count, const char *what)
-{
-    snprintf(s->because, sizeof s->because, "%llu %s, %llu tokens%s%s", (unsigned long long)count, what,
-             (unsigned long long)z->data_tokens, s->preset ? ", preset " : "",
-             s->preset ? attend_preset_names[s->preset] : "");
-    s->is_word_level = z->is_word_level;
-}
-
-/* Sizes of the model and the rates that go with them; those that are 0 keep their defaults. */
-static int choose_model(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
-{
-    const bool hidden_given = options_given(v, p, "hidden");
-    int status = choose(v, s, p, "hidden", "%.0f", z->hidden);
-    if (status == 0 && z->embedding) status = choose(v, s, p, "embedding", "%.0f", z->embedding);
-    if (status == 0 && z->layers) status = choose(v, s, p, "layers", "%.0f", z->layers);
-    if (status == 0 && z->heads) status = choose(v, s, p, "heads", "%.0f", z->heads);
-    if (status == 0 && z->feed_forward_width && !hidden_given) /* else the model defaults to 4 times the given width */
-        status = choose(v, s, p, "feed-forward-width", "%.0f", z->feed_forward_width);
-    if (status == 0) status = choose(v, s, p, "dropout", "%g", z->dropout);
-    if (status == 0 && z->learning_rate > 0) status = choose(v, s, p, "learning-rate", "%g", z->learning_rate);
-    if (status == 0 && z->warmup) status = choose(v, s, p, "warmup", "%.0f", (double)z->warmup);
-    return status;
-}
-
-/* The schedule, the moving average, and the end of training. A cosine schedule that is chosen here ends by itself. */
-static int choose_schedule(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
-{
-    int status =
-        z->cosine_epochs > 0 ? choose_text(v, s, p, "schedule", attend_schedule_names[ATTEND_SCHEDULE_COSINE]) : 0;
-    if (status == 0 && z->average > 0) status = choose(v, s, p, "average", "%g", z->average);
-    if (status == 0 && z->crop > 0 && s->bpe_dropout == 0) status = choose(v, s, p, "crop", "%g", z->crop);
-    const bool ends = z->cosine_epochs > 0 && !options_given(v, p, "schedule") && s->schedule == ATTEND_SCHEDULE_COSINE;
-    if (status == 0 && ends) status = choose(v, s, p, "patience", "%.0f", 0);
-    if (status == 0 && s->updates == 0 && (ends || s->valid.count == 0)) /* no other option ends the training */
-        status = choose(v, s, p, "epochs", "%.0f", (double)(ends ? z->cosine_epochs : z->epochs));
-    return status;
-}
-
-/* The sizes that pairs and lines have in common. */
-static int choose_sizes(const verb *v, train_settings *s, const parsed *p, const attend_training_sizes *z)
-{
-    const bool has_bpe = z->tokens[0] == ATTEND_TOKENS_BPE || z->tokens[1] == ATTEND_TOKENS_BPE;
-    int status = has_bpe && !s->has_vocabularies ? choose(v, s, p, "vocab-size", "%.0f", z->vocab_size) : 0;
-    if (status == 0) status = choose_model(v, s, p, z);
-    if (status == 0 && z->label_smoothing != s->smoothing)
-        status = choose(v, s, p, "label-smoothing", "%g", z->label_smoothing);
-    if (status == 0) status = choose(v, s, p, "batch-tokens", "%.0f", z->batch_tokens);
-    return status == 0 ? choose_schedule(v, s, p, z) : status;
-}
-
-static int choose_for_lines(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
-{
-    const attend_data_size data = { n->usable, { 0, n->words[1] }, { 0, n->characters[1] }, { 0, n->syllables[1] } };
-    const int kind = options_given(v, p, "tokens") ? s->tokens : s->kinds[1];
-    const attend_training_sizes z = attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data,
-                                                              (const int[2]){ kind, kind });
-    snprintf(s->basis, sizeof s->basis, "%llu lines, %llu characters", (unsigned long long)n->usable,
-             (unsigned long long)n->characters[1]);
-    s->source_tokens = s->target_tokens = (int)z.tokens[0];
-    if (kind < 0) snprintf(s->chosen, sizeof s->chosen, "tokens %s", attend_token_kind_names[z.tokens[0]]);
-    give_reason(s, &z, n->usable, z.is_word_level ? "lines of words" : "lines of text");
-    return choose_sizes(v, s, p, &z);
-}
-
 int train_settings_choose(const verb *v, train_settings *s, const parsed *p, const attend_data_check_counts *n)
 {
-    if (s->config.task == ATTEND_TASK_LANGUAGE_MODEL) return choose_for_lines(v, s, p, n);
-    const attend_data_size data = { n->usable,
-                                    { n->words[0], n->words[1] },
-                                    { n->characters[0], n->characters[1] },
-                                    { n->syllables[0], n->syllables[1] } };
-    const int settled[2] = { requested_kind(v, s, p, 0), requested_kind(v, s, p, 1) };
-    attend_training_sizes z =
-        attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data, settled);
-    if (s->config.shared_vocab && z.tokens[0] != z.tokens[1]) { /* a shared vocabulary has one tokenization */
-        const int one = settled[0] >= 0 ? settled[0] : ATTEND_TOKENS_BPE;
-        z = attend_training_sizes_for((attend_preset)s->preset, s->config.architecture, &data,
-                                      (const int[2]){ one, one });
-    }
-    snprintf(s->basis, sizeof s->basis, "%llu pairs, %llu and %llu characters", (unsigned long long)n->usable,
-             (unsigned long long)n->characters[0], (unsigned long long)n->characters[1]);
-    for (int side = 0; side < 2; side++) /* --tokens sets both sides */
-        if (settled[side] >= 0) *(side ? &s->target_tokens : &s->source_tokens) = settled[side];
-    give_reason(s, &z, n->usable, z.is_word_level ? "pairs of words" : "pairs of sentences");
-    int status = choose_kind(v, s, p, 0, z.tokens[0]);
-    if (status == 0) status = choose_kind(v, s, p, 1, z.tokens[1]);
-    return status == 0 ? choose_sizes(v, s, p, &z) : status;
+    const bool lines = s->config.task == ATTEND_TASK_LANGUAGE_MODEL;
+    chooser c = { v, s, p };
+    const attend_training_request r = {
+        .preset = (attend_preset)s->preset,
+        .task = s->config.task,
+        .architecture = s->config.architecture,
+        .window = s->config.window,
+        .shared_vocab = s->config.shared_vocab,
+        .tokens = { requested_kind(v, s, p, 0), requested_kind(v, s, p, 1) },
+        .has_config = s->has_config,
+        .has_vocabularies = s->has_vocabularies,
+        .has_validation = s->valid.count > 0,
+        .has_guided_alignment = s->guided_alignment != NULL,
+        .label_smoothing = s->smoothing,
+        .bpe_dropout = s->bpe_dropout,
+        .updates = (uint64_t)s->updates,
+        .checkpoint = s->checkpoint,
+        .user = &c,
+        .given = is_given,
+        .choose = take_choice,
+    };
+    const attend_data_size data = attend_data_size_of(n);
+    attend_training_choice z;
+    const int status = attend_training_choose(&r, &data, &z);
+    memcpy(s->basis, z.basis, sizeof s->basis);
+    s->is_word_level = z.is_word_level;
+    if (lines) s->source_tokens = s->target_tokens = (int)z.tokens[0];
+    for (int side = 0; !lines && side < 2; side++) /* --tokens sets both sides */
+        if (r.tokens[side] >= 0) *(side ? &s->target_tokens : &s->source_tokens) = r.tokens[side];
+    snprintf(s->because, sizeof s->because, "%llu %s of %s, %llu tokens%s%s", (unsigned long long)n->usable,
+             lines ? "lines" : "pairs",
+             z.is_word_level ? "words"
+             : lines         ? "text"
+                             : "sentences",
+             (unsigned long long)z.data_tokens, s->preset ? ", preset " : "",
+             s->preset ? attend_preset_names[s->preset] : "");
+    return status;
 }
 
 void train_settings_print_choice(const train_settings *s)
@@ -300,6 +259,7 @@ train_settings train_settings_defaults(void)
         .min_count = o.tokens[0].min_count,
         .bpe_dropout = o.bpe_dropout,
         .crop = o.crop,
+        .guidance = o.guidance,
         .max_length = o.max_length,
         .optimizer = (int)o.optimizer.kind,
         .momentum = o.optimizer.momentum,
@@ -329,6 +289,13 @@ train_settings train_settings_defaults(void)
     };
 }
 
+/* Whether a model of this configuration can have an alignment head. */
+static bool can_have_head(const attend_config *c)
+{
+    const attend_config_field *f = attend_config_field_at(attend_config_field_find("alignment-head"));
+    return attend_config_field_applies(c, f) && attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) > 0;
+}
+
 attend_train_options train_settings_options(const verb *v, const train_settings *s, const parsed *p)
 {
     attend_train_options o = attend_train_defaults();
@@ -342,6 +309,7 @@ attend_train_options train_settings_options(const verb *v, const train_settings 
             (attend_token_kind)(options_given(v, p, name) || !options_given(v, p, "tokens") ? own : s->tokens);
         o.tokens[side].vocab_size = (int)s->vocab_size;
         o.tokens[side].min_count = (int)s->min_count;
+        o.tokens[side].split_classes = s->bpe_split == SPLIT_CLASSES;
         o.tokens[side].lowercase = s->lowercase == LOWERCASE_BOTH || (s->lowercase == LOWERCASE_SOURCE && side == 0);
         if (o.tokens[side].kind != ATTEND_TOKENS_BPE && !options_given(v, p, "vocab-size"))
             o.tokens[side].vocab_size = 0;
@@ -349,6 +317,9 @@ attend_train_options train_settings_options(const verb *v, const train_settings 
             o.tokens[side].vocab_size = (int)(side ? s->target_vocab_size : s->source_vocab_size);
     }
     o.bpe_dropout = s->bpe_dropout, o.crop = s->crop;
+    o.guided_alignment = s->guided_alignment, o.guidance = s->guidance;
+    if (s->guided_alignment && !s->has_config && !options_given(v, p, "alignment-head"))
+        o.config.alignment_head = can_have_head(&s->config);
     o.max_length = (int)s->max_length;
     o.optimizer.kind = (attend_optimizer_kind)s->optimizer;
     o.optimizer.momentum = s->momentum, o.optimizer.weight_decay = s->weight_decay;

@@ -14,13 +14,15 @@ typedef struct train_settings {
     pairs_list train, valid;
     held_out held_out;
     attend_config config;
-    int preset, tokens, source_tokens, target_tokens, lowercase;
+    int preset, tokens, source_tokens, target_tokens, lowercase, bpe_split;
     long long vocab_size, source_vocab_size, target_vocab_size, min_count, max_length;
-    double bpe_dropout, crop;
+    double bpe_dropout, crop, guidance;
+    const char *guided_alignment;
     int optimizer, schedule, metric, compute;
     double momentum, weight_decay, rate, clip, smoothing, average;
     long long warmup, accumulate, batch_tokens, epochs, updates, patience, valid_every, save_every, log_every, seed,
         threads, memory, keep, average_checkpoints;
+    const char *device;
     bool fresh, quiet, no_check;
     /* Set by fine_tuning_prepare: the configuration is that of a model; so are the vocabularies; and the kinds of its
      * tokens, -1 otherwise. */
@@ -43,6 +45,8 @@ extern const option_group train_option_group;
 train_settings train_settings_defaults(void);
 /* The path of the checkpoint from which training will resume, to be freed; NULL: none, or no memory. */
 char *train_settings_checkpoint(const train_settings *s, const char *model);
+/* Chooses the device and what depends on it (device_option.h). */
+int train_settings_use_device(const verb *v, train_settings *s, const parsed *p);
 /* Limits the number of threads to what is useful on this machine. */
 void train_settings_limit_threads(train_settings *s);
 /* Checks the combination of options. Returns 0, or an exit code after a message. */

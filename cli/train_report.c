@@ -2,16 +2,46 @@
 
 #include "evaluation.h"
 #include "interrupt.h"
+#include "job.h"
 #include "search_options.h"
 #include "translate_lines.h"
 
 #include <attend/status.h>
+#include <attend/string.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_SEGMENTS = 1000, WORST = 3 };
 
 /* ---- scores ---- */
+
+/* Whether every rank can read the model: machines need no common directory for training, but for this report. The same on all
+ * ranks. */
+static int find_readers(const char *model, bool *all)
+{
+    const int ranks = attend_ranks_count(job_ranks());
+    int status = attend_ranks_wait(job_ranks()); /* until rank 0 has written the model */
+    *all = true;
+    if (ranks == 1 || status != ATTEND_OK) return status;
+    attend_string own = { 0 }, verdict = { 0 }, *parts = calloc((size_t)ranks, sizeof *parts);
+    status = parts ? attend_string_add(&own, access(model, R_OK) == 0 ? "y" : "n", 1) : ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK) status = attend_ranks_collect(job_ranks(), &own, parts);
+    for (int i = 0; status == ATTEND_OK && job_speaks() && i < ranks; i++)
+        if (parts[i].size != 1 || parts[i].text[0] != 'y') *all = false;
+    for (int i = 0; status == ATTEND_OK && job_speaks() && i < ranks; i++) {
+        attend_string_free(&parts[i]);
+        status = attend_string_add(&parts[i], *all ? "y" : "n", 1);
+    }
+    if (status == ATTEND_OK) status = attend_ranks_hand_out(job_ranks(), parts, &verdict);
+    if (status == ATTEND_OK) *all = verdict.size == 1 && verdict.text[0] == 'y';
+    for (int i = 0; parts && i < ranks; i++) attend_string_free(&parts[i]);
+    free(parts);
+    attend_string_free(&own);
+    attend_string_free(&verdict);
+    return status;
+}
 
 /* Translates the first sources of the validation pairs as `attend translate` does. */
 static int translate(evaluation *e, const train_settings *s, const char *model, bool *stopped)
@@ -122,7 +152,15 @@ static bool attends(const attend_config *c)
 static int report_pairs(const train_settings *s, const char *model, evaluation *e)
 {
     int worst[WORST], count = 0;
-    bool stopped = false;
+    bool stopped = false, all_can_read;
+    const int found = find_readers(model, &all_can_read);
+    if (found != ATTEND_OK) return found;
+    if (!all_can_read) {
+        attend_print(stderr, "no scores: not every rank can read %s; attend evaluate on one machine prints them\n",
+                     model);
+        return ATTEND_OK;
+    }
+    if (!job_speaks()) return translate(e, s, model, &stopped);
     int status = test_set_read_pairs(&e->test_set, &s->valid);
     const int all = e->test_set.count;
     if (status != ATTEND_OK) return status;

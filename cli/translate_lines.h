@@ -14,7 +14,8 @@ typedef struct translate_cost {
 } translate_cost;
 
 /* Appends one translation per source to `to`. Lines that cannot be translated become empty lines, with a warning in
- * the name of `v` unless it is NULL. `stop` (NULL: none) is polled between batches. */
+ * the name of `v` unless it is NULL. `stop` (NULL: none) is polled between batches. The ranks of a job divide the lines:
+ * all of them call this function, and rank 0 has the sources and gets the translations. */
 int translate_lines(const verb *v, const attend_model *m, const attend_translator_options *o, const text_lines *sources,
                     bool (*stop)(void *), text_lines *to, translate_cost *cost);
 

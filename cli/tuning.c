@@ -112,6 +112,7 @@ static int run_round(comparison *c, variant *x, int round, double seconds, progr
     x->r.translating = 0;
     status = train_and_test(c, x, p, seconds, stopped);
     if (*stopped) return ATTEND_OK;
+    if (status == ATTEND_IO) return status; /* a full disk, say: not the candidate's fault; the same command resumes */
     x->state = status == ATTEND_OK ? VARIANT_DONE : VARIANT_FAILED;
     if (status != ATTEND_OK) {
         snprintf(x->reason, sizeof x->reason, "%s", attend_message());

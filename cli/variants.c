@@ -24,13 +24,18 @@ static void axes_free(axis *axes, int count)
     free(axes);
 }
 
+static void variant_free(variant *x)
+{
+    free(x->differences);
+    for (int i = 0; i < x->value_count; i++) free(x->values[i]);
+    free(x->values);
+    record_free(&x->options);
+    text_lines_free(&x->translations);
+}
+
 void variants_free(comparison *c)
 {
-    for (int i = 0; i < c->count; i++) {
-        free(c->variants[i].differences);
-        record_free(&c->variants[i].options);
-        text_lines_free(&c->variants[i].translations);
-    }
+    for (int i = 0; i < c->count; i++) variant_free(&c->variants[i]);
     free(c->variants);
     c->variants = NULL, c->count = 0;
 }
@@ -55,6 +60,15 @@ static bool can_vary(const char *field)
     return options_is_shared(v, options_find(v, field)) || options_find_field(v, field) >= 0;
 }
 
+/* A copy of a value, which the variant owns. NULL: out of memory. */
+static const char *keep_value(variant *x, const char *value)
+{
+    if (!array_reserve(&x->values, &x->value_capacity, (size_t)x->value_count + 1, sizeof *x->values)) return NULL;
+    char *copy = strdup(value);
+    if (copy) x->values[x->value_count++] = copy;
+    return copy;
+}
+
 static int set(variant *x, const char *typed, const char *value)
 {
     const char *const field = options_current_name(v, typed, value);
@@ -75,7 +89,8 @@ static int set(variant *x, const char *typed, const char *value)
              value ? value : "yes");
     free(x->differences);
     x->differences = differences;
-    return options_set(v, &x->t, field, value ? value : "yes");
+    const char *const kept = keep_value(x, value ? value : "yes");
+    return kept ? options_set(v, &x->t, field, kept) : no_memory();
 }
 
 /* The directory of a variant: letters, digits and safe punctuation of its name; spaces become _, other characters
@@ -302,7 +317,7 @@ static void list_options(const comparison *c, variant *x)
 
 static void remove_variant(comparison *c, int i)
 {
-    free(c->variants[i].differences);
+    variant_free(&c->variants[i]);
     memmove(&c->variants[i], &c->variants[i + 1], (size_t)(c->count - i - 1) * sizeof *c->variants);
     c->count--;
 }

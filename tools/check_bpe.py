@@ -15,9 +15,38 @@ SPACE = "\u2581"
 RESERVED = ["<unk>", "<s>", "</s>"] + ["<0x%02X>" % b for b in range(256)]
 
 
-def words_of(line):
+def class_of(c):
+    """Digits, letters of a script, white space, other characters; None for marks, which continue a run."""
+    category = unicodedata.category(c)
+    if category[0] == "M" or category == "Cf":
+        return None
+    if category == "Nd":
+        return "digit"
+    if category[0] == "Z" or c in "\t\n\v\f\r":
+        return "space"
+    if category[0] != "L" and category != "Nl":
+        return "other"
+    script = unicodedata.name(c).split()[0]
+    return "HAN" if script in ("HIRAGANA", "KATAKANA", "CJK") else script
+
+
+def split_classes(word):
+    """A word, which begins with spaces, split where classes of characters meet."""
+    spaces = len(word) - len(word.lstrip(" "))
+    parts, now, begin = [], None, 0
+    for i in range(spaces, len(word)):
+        kind = class_of(word[i])
+        if None not in (kind, now) and kind != now:
+            parts.append(word[begin:i])
+            begin = i
+        now = kind or now
+    return parts + [word[begin:]]
+
+
+def words_of(line, split):
     """Words with the spaces before them; a space is added before the line."""
-    return re.findall(" +[^ ]*", " " + unicodedata.normalize("NFC", line)) if line else []
+    words = re.findall(" +[^ ]*", " " + unicodedata.normalize("NFC", line)) if line else []
+    return [part for word in words for part in split_classes(word)] if split == "classes" else words
 
 
 def spell(character, alphabet):
@@ -39,8 +68,8 @@ def merged(symbols, pair):
     return out
 
 
-def learn(lines, size, min_count):
-    words = collections.Counter(word for line in lines for word in words_of(line))
+def learn(lines, size, min_count, split):
+    words = collections.Counter(word for line in lines for word in words_of(line, split))
     counts = collections.Counter()
     for word, n in words.items():
         for c in word:
@@ -70,11 +99,11 @@ def learn(lines, size, min_count):
     return alphabet, merges
 
 
-def encode(line, alphabet, merges):
+def encode(line, alphabet, merges, split):
     number = {token: i for i, token in enumerate(RESERVED + alphabet + [a + b for a, b in merges])}
     rank = {pair: i for i, pair in enumerate(merges)}
     ids = []
-    for word in words_of(line):
+    for word in words_of(line, split):
         symbols = []
         for c in word:
             token = spell(c, set(alphabet))
@@ -90,7 +119,7 @@ def encode(line, alphabet, merges):
 
 def texts():
     draw = random.Random(5)
-    syllables = ["th", "e", "a", "in", "er", "ö", "ß", "но", "か", "が", "e\u0301", "\u1100\u1161", "aa", "-", "<s>", SPACE, "\t", "😀"]
+    syllables = ["th", "e", "a", "in", "er", "ö", "ß", "но", "か", "が", "e\u0301", "\u1100\u1161", "aa", "-", "7", "42", "<s>", SPACE, "\t", "😀"]
     vocabulary = ["".join(draw.choices(syllables, k=draw.randint(1, 5))) for _ in range(120)]
     for spaces in (" ", "  "):
         yield [spaces.join(draw.choices(vocabulary, k=draw.randint(0, 12))) + draw.choice(["", "", " "]) for _ in range(150)]
@@ -100,20 +129,20 @@ def texts():
     yield ["<s>", "<s><s> x<s>", "<unk> <0x41>", "</s></s> </s>"] * 3
 
 
-def run(tool, lines, size, min_count):
+def run(tool, lines, size, min_count, split):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "text")
         with open(path, "wb") as f:
             f.write("".join(line + "\n" for line in lines).encode())
-        command = [tool, path, str(size), str(min_count)]
+        command = [tool, path, str(size), str(min_count), split]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode().split("\n")
 
 
-def check(tool, lines, size, min_count):
-    out = run(tool, lines, size, min_count)
-    alphabet, merges = learn(lines, size, min_count)
+def check(tool, lines, size, min_count, split):
+    out = run(tool, lines, size, min_count, split)
+    alphabet, merges = learn(lines, size, min_count, split)
     expected = alphabet + [""] + [a + " " + b for a, b in merges] + [""]
-    expected += ["".join("%d " % i for i in encode(line, alphabet, merges)) for line in lines] + [""]
+    expected += ["".join("%d " % i for i in encode(line, alphabet, merges, split)) for line in lines] + [""]
     for i, (a, b) in enumerate(zip(out, expected)):
         if a != b:
             sys.exit("vocabulary %d, minimum count %d, line %d: attend has '%s', the definition '%s'" % (size, min_count, i + 1, a, b))
@@ -126,8 +155,9 @@ def main():
     cases = merges = 0
     for lines in texts():
         for size, min_count in ((259, 1), (270, 1), (320, 1), (600, 1), (400, 3), (500, 20)):
-            merges += check(sys.argv[1], lines, size, min_count)
-            cases += 1
+            for split in ("spaces", "classes"):
+                merges += check(sys.argv[1], lines, size, min_count, split)
+                cases += 1
     print("%d cases, %d merges: the same" % (cases, merges))
 
 

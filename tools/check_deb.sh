@@ -29,6 +29,7 @@ inside sh -c 'apt-get install -y -qq --no-install-recommends /packages/attend_*.
 inside attend --version
 inside attend --help >/dev/null
 inside dpkg --verify attend
+inside test -e /usr/lib/systemd/system/attend.service
 
 # Training pairs: words in lower case and in upper case.
 pairs() {
@@ -50,6 +51,15 @@ inside sh -c 'cd /packages && rm -f m m.* &&
 right=$(paste "$root/packages/right" "$root/packages/translated" | awk '$1 == $2' | wc -l)
 echo "attend learned $right of 100 words"
 [ "$right" -ge 80 ]
+
+if ls "$debs"/python3-attend_*.deb >/dev/null 2>&1; then
+    inside sh -c 'apt-get install -y -qq --no-install-recommends /packages/python3-attend_*.deb >/dev/null'
+    inside sh -c 'cd /packages && cut -f 1 valid.tsv | python3 -c "
+import sys, attend
+for t in attend.Model.load(\"m\").translate(sys.stdin.read().splitlines()): print(t.text)" | cmp - translated'
+    inside apt-get purge -y -qq python3-attend >/dev/null
+    echo "python3-attend translates as the command does"
+fi
 
 # A program that does not draw needs cairo and pango neither at build time nor at run time.
 inside dpkg --purge attend >/dev/null

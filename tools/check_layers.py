@@ -60,7 +60,7 @@ def read_public(root, layers):
 def sources(root, directory):
     for path, _, names in sorted(os.walk(os.path.join(root, directory))):
         for name in sorted(names):
-            if name.endswith((".c", ".h")):
+            if name.endswith((".c", ".h", ".cpp", ".cu")):
                 yield os.path.join(path, name)
 
 

@@ -21,6 +21,7 @@ import sys
 
 # By type; const is left out.
 VALID = {
+    "attend_ranks *": "NULL",  # alone
     "attend_ctx *": "a_ctx()", "attend_ctx * *": "some_contexts()", "attend_var *": "a_var()", "attend_var * *": "some_vars()",
     "attend_ragged *": "a_ragged()", "attend_source *": "a_source()", "attend_attention_options *": "an_attention()",
     "attend_attention_inputs *": "attention_inputs()", "attend_runner *": "a_runner()", "attend_arrays *": "some_arrays()",
@@ -38,18 +39,20 @@ VALID = {
     "attend_string *": "a_string()", "attend_ids *": "some_ids()", "attend_string_table *": "a_string_table()",
     "attend_lines *": "some_lines()", "attend_pairs_spec *": "a_spec()", "attend_pairs_file *": "a_pairs_file()",
     "attend_sentence_reader *": '&(attend_sentence_reader){ .text = "a. B", .size = 4 }',
-    "attend_data_check_report *": "a_report()", "attend_atomic_file *": "an_atomic_file()", "attend_json_writer *": "a_json_writer()",
-    "attend_json_sink": "a_sink", "FILE *": "a_file()", "attend_metric_options *": "metric_options()",
+    "attend_data_check_report *": "a_report()", "attend_data_check_counts *": "(const attend_data_check_counts[]){ { 0 } }", "attend_atomic_file *": "an_atomic_file()", "attend_json_writer *": "a_json_writer()",
+    "attend_json_sink": "a_sink", "attend_json_reader *": "a_json_reader()", "char": "'a'", "FILE *": "a_file()", "attend_metric_options *": "metric_options()",
     "attend_metric_sums *": "metric_sums()", "attend_aer_sums *": "aer_sums()", "attend_word_link *": "some_links()",
     "attend_pair_links *": "pair_links()", "attend_scorer *": "a_scorer()", "attend_scored_pair *": "a_scored_pair()",
     "attend_aligner *": "an_aligner()", "attend_aligner_options *": "aligner_options()",
     "attend_map_selection *": "a_map_selection()", "attend_translator *": "a_translator()",
     "attend_translator_options *": "translator_options()", "attend_line_result *": "a_line_result()",
-    "attend_hypothesis *": "a_hypothesis()", "attend_dictionary *": "a_dictionary()", "attend_map *": "a_map()",
+    "attend_hypothesis *": "a_hypothesis()", "attend_dictionary *": "a_dictionary()",
+    "attend_batcher_options *": "batcher_options()", "attend_batcher *": "a_batcher()", "attend_batcher_model *": "a_batcher_model()",
+    "attend_request *": "some_requests()", "attend_future *": "a_future()", "attend_batcher_statistics *": "scratch()", "attend_map *": "a_map()",
     "attend_view_options *": "view_options()", "attend_map_list *": "a_map_list()", "attend_panel *": "some_panels()", "attend_grid *": "a_grid()",
     "attend_plot *": "a_plot()", "attend_train_options *": "train_options()", "attend_train_events *": "train_events()",
-    "attend_data_size *": "data_size()", "attend_training_history *": "a_history()", "attend_rng *": "&(attend_rng){ 0 }",
-    "attend_alignment": "(attend_alignment){ 0, 0 }", "attend_mark": "attend_ctx_mark(a_ctx())", "attend_colour": "(attend_colour){ 0, 0, 0 }",
+    "attend_data_size *": "data_size()", "attend_training_request *": "training_request()", "attend_training_choice *": "scratch()", "attend_training_history *": "a_history()", "attend_rng *": "&(attend_rng){ 0 }",
+    "attend_alignment": "(attend_alignment){ 0, 0, false }", "attend_mark": "attend_ctx_mark(a_ctx())", "attend_colour": "(attend_colour){ 0, 0, 0 }",
     "char *": '"a"', "char * *": '(const char *const[]){ "a b", "b c", "a b", "b c" }', "int *": "(const int[]){ 1, 1, 1, 1 }",
     "size_t *": "(const size_t[]){ 3, 3, 3, 3 }", "bool *": "scratch()", "void *": "scratch()", "double": "0.5", "bool": "false",
     "size_t": "1", "uint64_t": "1", "int64_t": "1", "int": "1",
@@ -82,18 +85,19 @@ VALID_HERE = {
     "attend_cross_entropy.targets": "(const int[]){ 0, 1, 0, 1 }", "attend_score_find.name": '"dot"', "attend_metric_find.name": '"bleu"',
     "attend_model_load.path": '"model"', "attend_is_checkpoint.path": '"model"', "attend_checkpoint_held_out.path": '"model"', "attend_checkpoint_option.path": '"model"',
     "attend_checkpoint_option.name": '"hidden"', "attend_checkpoint_option.text": "scratch()", "attend_checkpoint_option.size": "64",
-    "attend_dictionary_read.path": '"words"', "attend_aligner_load.path": '"aligner"', "attend_aligner_save.path": '"saved"',
+    "attend_dictionary_read.path": '"words"', "attend_aligner_load.path": '"aligner"', "attend_aligner_check_file.path": '"aligner"', "attend_aligner_save.path": '"saved"',
     "attend_aligner_add.a": "a_new_aligner()", "attend_aligner_train.a": "a_new_aligner()", "attend_aligner_align_added.first": "0",
-    "attend_training_history_read.path": '"log"', "attend_atomic_file_begin.path": '"written"', "attend_plot_write.path": '"plot"',
+    "attend_training_history_read.path": '"log"', "attend_pairs_try_hold_out.train": "a_spec()", "attend_atomic_file_begin.path": '"written"', "attend_plot_write.path": '"plot"',
     "attend_model_save.path": '"saved"', "attend_parse_real.text": '"1.5"', "attend_parse_integer.text": '"15"', "attend_parse_unsigned.text": '"15"',
     "attend_model_quantize.precision": "ATTEND_INT8", "attend_model_attached.name": '"source.vocabulary"', "attend_model_load_bytes.bytes": "scratch()",
     "attend_map_new.target_ids": "NULL", "attend_map_new.target_count": "0", "attend_slice.count": "2", "attend_config_get.size": "64",
     "attend_config_get.text": "scratch()", "attend_metric_signature.text": "scratch()", "attend_format_real.text": "scratch()",
-    "attend_score_names.out": "scratch()", "attend_model_new.seed": "1", "attend_scorer_set_memory.bytes": "(size_t)1 << 30", "attend_map_selection_set_memory.bytes": "(size_t)1 << 30", "attend_symmetrize.out_count": "scratch()",
+    "attend_score_names.out": "scratch()", "attend_model_new.seed": "1", "attend_scorer_set_memory.bytes": "(size_t)1 << 30", "attend_map_selection_set_memory.bytes": "(size_t)1 << 30", "attend_data_check.memory": "0", "attend_symmetrize.out_count": "scratch()",
     "attend_reshape.rank": "1", "attend_reshape.shape": "(const int[]){ 8, 1, 1, 1 }", "attend_rotary.heads": "1",
     "attend_swiglu.ab": "a_var()", "attend_add_learned_positions.table": "a_var()", "attend_backward_from.gradient": "scratch()",
     "attend_decoding_top_k.hypothesis": "0", "attend_optimizer_step.o": "an_optimizer()", "attend_pairs_specs.count": "2",
     "attend_monolingual_specs.names": '(const char *const[]){ "a", "b", "c", "d" }',
+    "attend_device_select.name": '"cpu"', "attend_ranks_join.timeout": "60", "attend_ranks_host.rank": "0",
     "attend_cell_sequence.state": "a_state()", "attend_ctx_rewind.mark": "attend_ctx_mark(a_ctx())",
 }
 
@@ -113,7 +117,8 @@ attend_team_gradient.user attend_optimizer_step.norm attend_training_sizes_for.k
 attend_translator_run_from.prefixes attend_translator_run_from.prefix_sizes attend_translator_run_some.prefixes
 attend_translator_run_some.prefix_sizes attend_map_new.source attend_map_new.target
 attend_map_new.target_ids attend_search_ensemble.options attend_ctx_message.c attend_cell_step.state attend_view_html.options attend_params_add.out
-attend_team_gradient.loss
+attend_team_gradient.loss attend_ranks_leave.r attend_ranks_abort.r attend_ranks_wait.r attend_ranks_is_broken.r attend_ranks_count.r attend_ranks_rank.r
+attend_ranks_host.r attend_ranks_hand_out.r attend_ranks_collect.r attend_ranks_bytes_sent.r attend_ranks_seconds.r
 """.split()
 FREES = re.compile(r"_(free|close|abandon)$")
 
@@ -125,7 +130,7 @@ attend_model_member_count attend_cache_length attend_cache_batch attend_config_f
 attend_config_attention_heads attend_alignment_map_count attend_pairs_rows attend_ragged_count attend_ragged_rows
 attend_ragged_length attend_ragged_offset attend_cell_gates attend_lstmn_tape_width attend_format_real attend_word_distance
 attend_print attend_processors_threads attend_word_count attend_unit_count attend_scorer_links attend_search_result_count attend_string_table_find attend_params_count attend_param_rank
-attend_param_dim attend_rank attend_dim attend_columns attend_tokenizer_size attend_hypothesis_links attend_ctx_status
+attend_param_dim attend_rank attend_dim attend_columns attend_tokenizer_size attend_hypothesis_links attend_ctx_status attend_ranks_count attend_ranks_rank attend_config_alignment_layer
 """.split()
 # Valid arguments do not make these succeed.
 MAY_FAIL = """
@@ -138,7 +143,7 @@ SKIPPED = {"attend_print_v": "va_list; attend_print calls it"}
 COUNT_OF_ARRAY = re.compile(r"^(count|.*_count|size|n|room|shards|rows|batch)$")
 HUGE_TOO = ["attend_cache_new.batch", "attend_cache_reserve.rows", "attend_atomic_file_begin.size", "attend_slice.count"]  # no array
 # Structs whose members are made wrong one by one: what a caller fills in.
-INPUT = re.compile(r"^attend_(.*_options|arrays|attention_inputs|pairs|search_sources|config|cell|lstmn_cell|lstmn_fusion|schedule|pairs_spec|map_list|pair_links|data_size|plot)$")
+INPUT = re.compile(r"^attend_(.*_options|arrays|attention_inputs|pairs|search_sources|request|config|cell|lstmn_cell|lstmn_fusion|schedule|pairs_spec|map_list|pair_links|data_size|plot)$")
 OPTIONS = re.compile(r"^attend_(.*_options|config|schedule)$")
 
 
@@ -236,7 +241,7 @@ class Writer:
                 numbers = "(const int[]){ %s }" % ", ".join([value] * 4)
                 ways.append(("%s = { %s, ... }" % (name, value), numbers, None, False))
         if kind == "attend_alignment":
-            ways += [("alignment = { %s, %s }" % (v, v), "(attend_alignment){ %s, %s }" % (v, v), None, v != "-1") for v in ("-1", "-2", "99", "INT_MAX")]
+            ways += [("alignment = { %s, %s }" % (v, v), "(attend_alignment){ %s, %s, false }" % (v, v), None, v != "-1") for v in ("-1", "-2", "99", "INT_MAX")]
         if kind == "attend_colour":
             ways.append(("c = { NAN }", "(attend_colour){ NAN, NAN, NAN }", None, False))
         if kind == "attend_mark":

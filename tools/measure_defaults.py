@@ -32,11 +32,18 @@ def write_lines(path, lines):
 
 
 def word_error(attend, models, dev):
-    command = [attend, "evaluate", "--input", dev, "--metric", "exact", "--json", "--quiet"]
+    """The share of words that the models together translate to none of their pronunciations."""
+    right = {}
+    with open(dev, encoding="utf-8") as f:
+        for line in f:
+            source, target = line.rstrip("\n").split("\t")
+            right.setdefault(source, set()).add(target)
+    command = [attend, "translate", "--quiet"]
     for model in models:
         command += ["--model", model]
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return 100 - json.loads(out)["exact"]["score"]
+    out = subprocess.run(command, input="".join(s + "\n" for s in right), check=True, capture_output=True, text=True).stdout
+    wrong = sum(t not in targets for t, targets in zip(out.splitlines(), right.values(), strict=True))
+    return 100 * wrong / len(right)
 
 
 def train(attend, pairs, model, seed, options):
@@ -44,6 +51,11 @@ def train(attend, pairs, model, seed, options):
     command = [attend, "train", "--train", pairs, "--model", model, "--seed", str(seed), "--threads", "1", "--quiet", "--fresh"]
     subprocess.run(command + options, check=True)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def keep(path, result):
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(result, f)
 
 
 def measure(arguments, language, size):
@@ -60,10 +72,12 @@ def measure(arguments, language, size):
         model = f"{name}.{seed}.model"
         result["seconds"].append(train(arguments.attend, pairs, model, seed, arguments.options))
         result["errors"].append(word_error(arguments.attend, [model], dev))
-        if seed == arguments.seeds and seed > 1:
-            result["ensemble"] = word_error(arguments.attend, [f"{name}.{s}.model" for s in range(1, seed + 1)], dev)
-        with open(kept, "w", encoding="utf-8") as f:
-            json.dump(result, f)
+        keep(kept, result)
+    seeds = len(result["errors"])
+    if seeds > 1 and result.get("ensemble_of") != seeds:
+        result["ensemble"] = word_error(arguments.attend, [f"{name}.{s}.model" for s in range(1, seeds + 1)], dev)
+        result["ensemble_of"] = seeds
+        keep(kept, result)
     return result
 
 

@@ -158,4 +158,5 @@ def main():
         print("%.6f" % best[0], flush=True)
 
 
-worker() if WORKER else main()
+if __name__ == "__main__":
+    worker() if WORKER else main()

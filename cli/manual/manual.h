@@ -15,7 +15,7 @@ typedef enum value_kind {
 
 value_kind manual_value(const option_shown *shown);
 
-/* Whether the table declares every file as input or output, as the check for conflicts requires (output_conflicts.c).
+/* Whether the table declares every file as input or output, as the check for conflicts requires (file_conflicts.c).
  * False, after a message: the build fails. */
 bool manual_files_are_declared(const verb *v);
 

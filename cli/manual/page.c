@@ -87,14 +87,29 @@ static void exit_status(FILE *to)
 static void environment(FILE *to)
 {
     static const char *const variables[][2] = {
+        { "ATTEND_CUDA",
+          "path of the CUDA plug-in (default: libattend_cuda.so beside the program, or where it is installed)" },
+        { "ATTEND_CUDA_FAULT",
+          "the number of a launch that fails, counted from 1, if the CUDA plug-in is the one for tests without a GPU" },
+        { "ATTEND_CUDA_PROFILE",
+          "if set, the CUDA plug-in waits for each kernel and prints their times at the end of the process" },
         { "ATTEND_DEVICE",
-          "cpu, or guard, which computes as cpu does and ends with a fault if the program reads numbers "
-          "outside of a computation; for tests (default: cpu)" },
+          "the device, for programs that do not choose one: cpu, cuda, cuda:N or auto; or guard, which computes as cpu "
+          "does and ends with a fault if the program reads numbers outside of a computation, for tests (default: "
+          "cpu)" },
         { "ATTEND_KERNEL", "plain, avx2, avx512, avx512vnni, neon or neondot: the compute kernels to use (default: the "
                            "fastest that the processor supports)" },
+        { "ATTEND_MPI",
+          "path of the MPI plug-in (default: attend-mpi.so beside the program, or where it is installed)" },
         { "COLUMNS", "width of attention maps if standard output is not a terminal (default: 80)" },
         { "COLORTERM", "truecolor or 24bit: attention maps use 24-bit colours" },
+        { "LISTEN_FDS", "with LISTEN_PID: the number of sockets that systemd passes to attend serve" },
+        { "LISTEN_PID", "the process for which LISTEN_FDS is meant" },
+        { "NOTIFY_SOCKET", "socket on which attend serve tells systemd that it is ready, reloading or stopping" },
         { "NO_COLOR", "if set and not empty, attention maps have no colours" },
+        { "OMPI_COMM_WORLD_SIZE",
+          "set by mpirun: the number of ranks; OMPI_COMM_WORLD_RANK is the number of this one" },
+        { "PMIX_RANK", "set by srun: the number of this rank; SLURM_STEP_NUM_TASKS is the number of ranks" },
         { "TERM",
           "attention maps use 256 colours if it contains 256color or direct; no colours if it is dumb or not set" },
         { "TMPDIR", "directory for temporary files (default: /tmp)" },

@@ -32,6 +32,7 @@ static bool is_file(const option *o)
     case OPTION_INPUTS:
     case OPTION_PLUGINS:
     case OPTION_OUTPUT:
+    case OPTION_FILE:
     case OPTION_TRAINING:
     case OPTION_DIRECTORY:
     case OPTION_PAIRS:

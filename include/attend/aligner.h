@@ -11,6 +11,7 @@
 #ifndef ATTEND_ALIGNER_H
 #define ATTEND_ALIGNER_H
 
+#include <attend/string.h>
 #include <attend/words.h>
 
 #ifdef __cplusplus
@@ -26,7 +27,7 @@ typedef struct attend_aligner_options {
     int threads; /* 1 to 1024 */
     int model1_iterations, hmm_iterations; /* 0 to 1000, at least one altogether */
     double threshold;                      /* above 0, at most 1: the links of ATTEND_ALIGNED_AGREED */
-    size_t memory;                         /* limit of the translation probabilities, in bytes; 0: no limit */
+    size_t memory;                         /* limit of the pairs and translation probabilities, in bytes; 0: no limit */
     /* called before each iteration of training and at its end; NULL: nothing */
     void (*progress)(void *user, int done, int iterations);
     void *user;
@@ -69,11 +70,20 @@ int attend_aligner_align(attend_aligner *a, int count, const char *const *source
 /* The result of pair 0, 1, ... of the last call that aligned; NULL if out of range. */
 const attend_aligned_pair *attend_aligner_result(const attend_aligner *a, int pair);
 
+/* Appends the dictionary of a trained aligner to `out`: a line for each source word, in the order of the pairs, with the
+ * word, a TAB and its translation, the target word of the highest geometric mean of the probabilities of each given the
+ * other. Words for which it is below `min` have no line. For attend_dictionary_read (translator.h). ATTEND_BAD_USAGE
+ * before training; ATTEND_NO_MEMORY. */
+int attend_aligner_dictionary(const attend_aligner *a, double min, attend_string *out);
+
 /* Writes a trained aligner to a file, which is replaced atomically, and reads one; `options` as for attend_aligner_new,
  * except that units are those of the file. ATTEND_BAD_USAGE before training; ATTEND_IO; ATTEND_BAD_MODEL: the file is not
  * an aligner or is damaged; ATTEND_NO_MEMORY. */
 int attend_aligner_save(const attend_aligner *a, const char *path);
 int attend_aligner_load(attend_aligner **out, const char *path, const attend_aligner_options *options);
+/* ATTEND_OK if a file is an aligner, of any version; ATTEND_BAD_MODEL: it is something else. Reads its header only and
+ * does not verify the checksum. ATTEND_IO, ATTEND_NO_MEMORY. */
+int attend_aligner_check_file(const char *path);
 
 #ifdef __cplusplus
 }

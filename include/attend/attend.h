@@ -5,13 +5,16 @@
 #include <attend/activation.h>
 #include <attend/aligner.h>
 #include <attend/attention.h>
+#include <attend/batcher.h>
 #include <attend/cache.h>
 #include <attend/check.h>
 #include <attend/config.h>
 #include <attend/data_check.h>
+#include <attend/device.h>
 #include <attend/file.h>
 #include <attend/grid.h>
 #include <attend/json.h>
+#include <attend/json_reader.h>
 #include <attend/lines.h>
 #include <attend/map_selection.h>
 #include <attend/metric.h>
@@ -25,6 +28,7 @@
 #include <attend/print.h>
 #include <attend/processors.h>
 #include <attend/random.h>
+#include <attend/ranks.h>
 #include <attend/real.h>
 #include <attend/score.h>
 #include <attend/score_plugin.h>
@@ -42,6 +46,7 @@
 #include <attend/tile.h>
 #include <attend/train.h>
 #include <attend/trainer.h>
+#include <attend/training_choice.h>
 #include <attend/translator.h>
 #include <attend/utf8.h>
 #include <attend/version.h>

@@ -138,6 +138,8 @@ typedef enum attend_start {
           RECURRENT, NONE, REFUSED, "source positions that a query attends to")                                        \
     FIELD(int, window_size, "window-size", INTEGER(1, 65536), 5, "0.0", MODEL, RECURRENT, NONE, IGNORED,               \
           "local windows: positions on each side of the centre")                                                       \
+    FIELD(bool, diagonal_start, "diagonal-start", SWITCH, false, "0.2", MODEL, RECURRENT, NONE, REFUSED,               \
+          "window local-p: predict the position relative to the diagonal, where it begins before training")            \
     FIELD(attend_selection, selection, "selection", CHOICE("soft|sparsemax|entmax15|hard"), ATTEND_SELECT_SOFT, "0.0", \
           MODEL, RECURRENT, NONE, REFUSED, "function from scores to weights")                                          \
     FIELD(attend_estimator, estimator, "estimator", CHOICE("straight-through|reinforce"), ATTEND_STRAIGHT_THROUGH,     \
@@ -158,6 +160,8 @@ typedef enum attend_start {
           IGNORED, "lstmn: the decoder attends to the source outside its cells (shallow) or inside them (deep)")       \
     FIELD(int, span, "span", INTEGER(0, 65536), 0, "0.1", MODEL, LSTMN, LSTMN, IGNORED,                                \
           "lstmn: previous tokens that a cell attends to; 0: all")                                                     \
+    FIELD(bool, alignment_head, "alignment-head", SWITCH, false, "0.2", MODEL, RNN | TRANSFORMER, NONE, REFUSED,       \
+          "a cross-attention of its own for word alignment, which guided alignment trains and translation ignores")    \
     FIELD(double, dropout, "dropout", REAL(0, 0.999), 0.2, "0.0", TRAINING, ALL, ALL, IGNORED,                         \
           "dropout rate on embeddings, between layers and before the output")                                          \
     FIELD(double, attention_dropout, "attention-dropout", REAL(0, 0.999), 0.0, "0.1", TRAINING, TRANSFORMER,           \
@@ -248,9 +252,12 @@ typedef enum attend_attention_kind {
     ATTEND_ATTENTION_DECODER  /* target tokens to previous target tokens, from ATTEND_BEGIN on: Transformer, LSTMN */
 } attend_attention_kind;
 
-/* The number of layers with attention of this kind, and of heads in each; 0: the model has no such attention. */
+/* The number of layers with attention of this kind, and of heads in each; 0: the model has no such attention. The
+ * alignment head is the last layer of the cross-attention. */
 int attend_config_attention_layers(const attend_config *config, attend_attention_kind kind);
 int attend_config_attention_heads(const attend_config *config, attend_attention_kind kind);
+/* The layer of the alignment head; -1: the model has none. */
+int attend_config_alignment_layer(const attend_config *config);
 
 #ifdef __cplusplus
 }

@@ -67,9 +67,10 @@ typedef struct attend_data_check_report {
 /* Checks training data and, if valid_count > 0, validation data. quick: only findings that prevent training, and
  * empty sides. A faulty line is a finding; a file that cannot be read to its end (missing, empty, damaged) is a
  * failure with the status and message of attend_pairs_file_next. ATTEND_BAD_USAGE if one set has pairs and the other
- * monolingual lines; ATTEND_NO_MEMORY. *out is the caller's, freed by attend_data_check_free; NULL after a failure. */
+ * monolingual lines; ATTEND_NO_MEMORY, also if the hashes of all lines, about 40 bytes for each, take more than `memory`
+ * bytes (0: no limit). *out is the caller's, freed by attend_data_check_free; NULL after a failure. */
 int attend_data_check(attend_data_check_report **out, const attend_pairs_spec *train, int train_count,
-                      const attend_pairs_spec *valid, int valid_count, bool quick);
+                      const attend_pairs_spec *valid, int valid_count, bool quick, size_t memory);
 /* NULL is allowed. */
 void attend_data_check_free(attend_data_check_report *r);
 

@@ -97,21 +97,28 @@ attend_params *attend_model_params(const attend_model *m);
 
 /* ---- alignment ---- */
 
-/* The cross-attention map that is used as the alignment of target and source tokens. -1: the mean over all layers, or
- * over all heads. */
+/* The cross-attention map that is used as the alignment of target and source tokens. -1: the mean over all layers
+ * except the alignment head, or over all heads.
+ *
+ * Weights are computed in rows: row i of a target has read the tokens before i and predicts token i. By default token i
+ * is aligned by row i. With `shifted` it is aligned by row i + 1, whose query has read it; ATTEND_END, after which there
+ * is no row, keeps its own. The alignment head is always read shifted. */
 typedef struct attend_alignment {
     int layer, head;
+    bool shifted;
 } attend_alignment;
 
-/* The alignment that attend_model_set_alignment stored in the model or its file; by default the mean of all heads of
- * the penultimate layer. */
+/* The alignment that attend_model_set_alignment stored in the model or its file; by default the alignment head or,
+ * without one, the mean of all heads of the penultimate layer, not shifted. */
 attend_alignment attend_model_alignment(const attend_model *m);
-/* ATTEND_BAD_USAGE: the model has no such layer or head. */
+/* ATTEND_BAD_USAGE: the model has no such layer or head. `shifted` is set for the alignment head. */
 int attend_model_set_alignment(attend_model *m, attend_alignment alignment);
 int attend_alignment_check(attend_alignment alignment, const attend_config *config);
 /* Whether the map of a layer and head is part of the alignment, and the number of maps of which it is the mean. */
-bool attend_alignment_includes(attend_alignment alignment, int layer, int head);
+bool attend_alignment_includes(attend_alignment alignment, const attend_config *config, int layer, int head);
 int attend_alignment_map_count(attend_alignment alignment, const attend_config *config);
+/* Whether an alignment links a token to nothing by its weight on the source's end: the alignment head learns that. */
+bool attend_alignment_has_null(attend_alignment alignment, const attend_config *config);
 
 /* ---- pairs ---- */
 
@@ -144,7 +151,9 @@ size_t attend_pairs_weight_count(const attend_pairs *pairs, const attend_config 
 typedef struct attend_loss_options {
     double scale;           /* factor of the loss, for example 1 / tokens of the batch */
     double label_smoothing; /* see attend_cross_entropy */
-    /* factor of the guided alignment loss (Chen et al. 2016): sum over linked tokens of -log(weight on the link) */
+    /* factor of the guided alignment loss (Chen et al. 2016): sum over linked tokens of -log(weight on the link). It
+     * trains the alignment head, if the model has one, otherwise the penultimate layer. The alignment head also learns
+     * the tokens without a link, in pairs that have links: their weight is on the source's end */
     double guidance;
     double baseline;  /* REINFORCE: the expected loss of a row, subtracted from the actual loss */
     attend_real *nll; /* out, if not NULL: -log p of each row, attend_pairs_rows of them */
@@ -207,7 +216,8 @@ const attend_real *attend_decoding_row(const attend_decoding *d, int hypothesis,
 const attend_real *attend_decoding_top_k(const attend_decoding *d, int hypothesis, int *count, const int **tokens);
 /* log p of ATTEND_END, with or without a shortlist or top-k. */
 attend_real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesis);
-/* The attention weights of a hypothesis over its source tokens, of one layer and head; NULL: there are none. */
+/* The attention weights of a hypothesis over its source tokens, of one layer and head, in the row of the last step (see
+ * attend_alignment); NULL: there are none. */
 const attend_real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int layer, int head);
 
 #ifdef __cplusplus

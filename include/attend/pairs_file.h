@@ -11,6 +11,7 @@
 #define ATTEND_PAIRS_FILE_H
 
 #include <attend/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,12 +55,19 @@ int attend_monolingual_specs(attend_pairs_spec *specs, const char *const *names,
 int attend_pairs_hold_out(attend_pairs_spec *train, attend_pairs_spec *valid, int count, double fraction,
                           uint64_t max_pairs);
 
+/* The same if it holds out at least `min_pairs` pairs that have words on both sides (or lines that have words) and leaves
+ * one for training; otherwise, and after a failure to read the files, nothing is held out. *held and *left receive the
+ * numbers of these pairs, counted up to min_pairs and 1. ATTEND_BAD_USAGE; or the status of attend_pairs_file_next. */
+int attend_pairs_try_hold_out(attend_pairs_spec *train, attend_pairs_spec *valid, int count, double fraction,
+                              uint64_t max_pairs, int min_pairs, int *held, int *left);
+
 /* The bytes of the files, without a terminating '\0'. The source of a monolingual line is empty. */
 typedef struct attend_text_pair {
     const char *source, *target;
     size_t source_size, target_size;
     const char *source_file, *target_file; /* the same for a file with TABs or monolingual lines */
     uint64_t line;                         /* in both files, from 1 */
+    uint64_t index;                        /* among the lines of all files, from 0, those that are not read included */
 } attend_text_pair;
 
 typedef struct attend_pairs_file attend_pairs_file;
@@ -74,6 +82,9 @@ void attend_pairs_file_close(attend_pairs_file *f);
 /* Reads the next pair; pair->source is NULL after the last. ATTEND_BAD_DATA, ATTEND_IO, ATTEND_NO_MEMORY; the message
  * begins with the file and the line. attend_pairs_file_fault reports whether reading can continue. */
 int attend_pairs_file_next(attend_pairs_file *f, attend_text_pair *pair);
+/* Whether attend_pairs_file_next would return without waiting for a pipe, a socket or a terminal, or opens a file. Waits up
+ * to `milliseconds` for that; 0: not at all. */
+bool attend_pairs_file_wait(attend_pairs_file *f, int milliseconds);
 
 /* Why the last attend_pairs_file_next failed. After NO_TAB, MANY_TABS and TOO_LONG the next call returns the
  * following pair; pair->source then has the faulty line (NULL if it is too long), with its file and number. After the

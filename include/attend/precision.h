@@ -8,7 +8,9 @@
  * stay in fp32, and sums are in fp32.
  *     fp32     factors are used as they are
  *     bf16x3   a factor is the sum of two bf16 numbers, x = hi + lo, and a product is hi hi + hi lo + lo hi: 16 bits
- *     bf16     factors are rounded to bf16, to nearest, half to even: 8 bits */
+ *     bf16     factors are rounded to bf16, to nearest, half to even: 8 bits
+ *     tf32     on a GPU: factors are rounded to 11 bits, the format of its tensor cores for fp32
+ * On a GPU, bf16x3 is the same as fp32. */
 #ifndef ATTEND_PRECISION_H
 #define ATTEND_PRECISION_H
 
@@ -25,10 +27,12 @@ const char *attend_precision_name(attend_precision precision);
 typedef enum attend_compute_precision {
     ATTEND_COMPUTE_FP32,
     ATTEND_COMPUTE_BF16X3,
-    ATTEND_COMPUTE_BF16
+    ATTEND_COMPUTE_BF16,
+    ATTEND_COMPUTE_TF32
 } attend_compute_precision;
 
-extern const char *const attend_compute_names[]; /* "fp32", "bf16x3" and "bf16", in order; NULL after the last */
+/* "fp32", "bf16x3", "bf16" and "tf32", in order; NULL after the last */
+extern const char *const attend_compute_names[];
 
 #ifdef __cplusplus
 }

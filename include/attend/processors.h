@@ -43,8 +43,9 @@ typedef struct attend_kernel_info {
 /* The i-th kernel table of the library, slowest first. False: there are not so many. */
 bool attend_kernel_at(int i, attend_kernel_info *info);
 
-/* Whether products of this precision are at least as fast as those of fp32 with the kernels in use. The others give
- * results of the same precision and are slower: bf16x3 is faster than fp32 with AMX alone. */
+/* Whether products of this precision are at least as fast as those of fp32 on the device in use (attend/device.h). On the
+ * CPU, the others give results of the same precision and are slower: bf16x3 is faster than fp32 with AMX alone; there is no
+ * tf32. */
 bool attend_compute_is_fast(attend_compute_precision precision);
 
 #ifdef __cplusplus

@@ -27,6 +27,7 @@ typedef struct attend_scored_pair {
     const attend_real *row_log_probability; /* (rows) */
     /* (rows, source_count): attention by the scorer's alignment; NULL: not requested or no attention */
     const attend_real *weights;
+    bool has_null; /* a token that attends most to the source's end has no link (attend_alignment_has_null) */
     const int *source, *target; /* tokens; the source with its end, the target without */
     int source_count, target_count;
     const attend_span *source_spans, *target_spans; /* of the tokens in source_text and target_text */
@@ -76,7 +77,7 @@ const attend_scored_pair *attend_scorer_result(const attend_scorer *s, int pair)
 int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignment, const attend_scored_pair **result);
 
 /* Links each target word to the source word to which its tokens attend most; attention to white space and to the
- * source's end does not count. Writes at most `capacity` links, at most one per target word; returns their number, 0
+ * source's end does not count, but with has_null a word that attends most to the end is not linked. Writes at most `capacity` links, at most one per target word; returns their number, 0
  * without attention. */
 int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, int capacity);
 

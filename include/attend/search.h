@@ -19,6 +19,7 @@
  *            continues the prefixes.
  * Ensembles  Several models give log(mean of their probabilities) for each token; attention weights are averaged over
  *            the models that have cross-attention.
+ * Branches   A search can report the hypotheses that it considers while it runs. That changes no result.
  * Ownership  A result is the caller's, freed by attend_search_result_free.
  * Threads    A search uses its contexts, and is run by one thread. A result can be read by many threads. */
 #ifndef ATTEND_SEARCH_H
@@ -57,12 +58,34 @@ typedef struct attend_search_options {
         5, 1, 1.0, 0.0, 2.0, 10, false, 0, 0, false, 1.0, 0, 1.0, 0, false                                             \
     }
 
+/* Asked after each step whether to stop decoding a source that is not finished. Called on the thread of the search. */
+typedef bool (*attend_stop_fn)(void *user, int source);
+
+/* A token that was considered as the continuation of a hypothesis. */
+typedef struct attend_search_branch {
+    int parent; /* number of the hypothesis; -1: the empty one */
+    int number; /* of the hypothesis with this token, from 0 for each source; -1: it was pruned */
+    int token;
+    bool ended;             /* it is finished, by the end token or at the length limit */
+    double log_probability; /* of the token */
+    double total, score;    /* of the hypothesis with it; score: without the coverage term */
+} attend_search_branch;
+
+/* Receives what a step considered for a source: for each hypothesis its most probable tokens, at most `beam`; a prefix
+ * or a sample has only the one that it continues with. Valid until it returns. Called on the thread of the search. */
+typedef void (*attend_branches_fn)(void *user, int source, int step, const attend_search_branch *branches, int count);
+
+enum { ATTEND_MAX_BRANCH_BEAM = 32 };
+
 /* The sources of a search. All arrays are the caller's and are not changed. */
 typedef struct attend_search_sources {
     int count;
     const int *tokens, *lengths;        /* tokens of all sources, one source after another; tokens of each (count) */
     const int *prefix, *prefix_lengths; /* tokens with which each target must begin, in the same layout; NULL: none */
     const uint64_t *streams;            /* (count) random streams; NULL: 0, 1, ... */
+    attend_stop_fn stop;                /* NULL: never. A source that is stopped has no hypotheses */
+    void *user;                         /* of stop and branches */
+    attend_branches_fn branches;        /* NULL: none. Needs a beam of at most ATTEND_MAX_BRANCH_BEAM */
 } attend_search_sources;
 
 /* A hypothesis. */
@@ -93,7 +116,7 @@ int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contex
 /* NULL is allowed. */
 void attend_search_result_free(attend_search_result *r);
 
-/* The number of hypotheses of a source, at least 1; 0 if there is no such source. */
+/* The number of hypotheses of a source, at least 1; 0 if it was stopped or there is no such source. */
 int attend_search_result_count(const attend_search_result *r, int source);
 /* A hypothesis of a source: rank 0 is the best, or the first sample. NULL if out of range. */
 const attend_translation *attend_search_result_at(const attend_search_result *r, int source, int rank);

@@ -18,7 +18,8 @@ enum {
     ATTEND_BAD_DATA = 3,  /* invalid input data */
     ATTEND_BAD_MODEL = 4, /* an invalid model file */
     ATTEND_IO = 5,        /* reading or writing failed */
-    ATTEND_NO_MEMORY = 6
+    ATTEND_NO_MEMORY = 6,
+    ATTEND_BUSY = 7 /* a queue is full; the same request may succeed later */
 };
 
 #ifdef __GNUC__

@@ -69,10 +69,13 @@ typedef struct attend_tokenizer_options {
     /* words, characters and merges with a lower count are not learned; a merge needs a count of at least 2 */
     int min_count;
     bool lowercase; /* texts are lower-cased before they are split (full Unicode lower case) */
+    /* bpe: no merge crosses from letters to digits, to other characters or to letters of another script; otherwise only
+     * spaces limit merges, as in versions before 0.2 */
+    bool split_classes;
 } attend_tokenizer_options;
 #define ATTEND_TOKENIZER_OPTIONS_INIT                                                                                  \
     {                                                                                                                  \
-        ATTEND_TOKENS_BPE, 0, 1, false                                                                                 \
+        ATTEND_TOKENS_BPE, 0, 1, false, true                                                                           \
     }
 
 typedef struct attend_tokenizer attend_tokenizer;
@@ -93,6 +96,8 @@ void attend_tokenizer_free(attend_tokenizer *t);
 attend_token_kind attend_tokenizer_kind(const attend_tokenizer *t);
 /* Whether it lower-cases texts before it splits them. */
 bool attend_tokenizer_is_lowercase(const attend_tokenizer *t);
+/* Whether it is of the kind bpe and has the option split_classes. */
+bool attend_tokenizer_splits_classes(const attend_tokenizer *t);
 /* Replaces the content of `out` with a text as the tokenizer reads it: in NFC and, if it lower-cases texts, in lower
  * case. Spans of tokens refer to this text. Status codes as attend_normalize. */
 int attend_tokenizer_normalize(const attend_tokenizer *t, const char *text, size_t size, attend_string *out);

@@ -17,6 +17,8 @@
  *            `fresh` is set. A file of another kind (MODEL that is not a model, MODEL.svg that is not a plot) is never
  *            overwritten.
  * Ownership  Options and events are borrowed during the call.
+ * Ranks      Several processes, on one machine or on several, train one model: each calls attend_train with the handle of
+ *            attend_ranks_join. They read the same files, and the directory of MODEL is the same for all.
  * Threads    The model does not depend on the number of threads. attend_train may be called from any thread; it
  *            creates its own workers. */
 #ifndef ATTEND_TRAINER_H
@@ -24,6 +26,7 @@
 
 #include <attend/metric.h>
 #include <attend/pairs_file.h>
+#include <attend/ranks.h>
 #include <attend/text.h>
 #include <attend/train.h>
 
@@ -65,6 +68,12 @@ typedef struct attend_train_options {
      * bpe_dropout */
     double crop;
     int max_length; /* maximum tokens of a side; longer pairs are left out */
+    /* Guided alignment (docs/alignment.md): "auto": the attention learns links of the statistical aligner (aligner.h),
+     * which is trained on the training pairs first; otherwise a file of links between words, one line for each line of
+     * the training files, those that are held out included; NULL: none. Not with bpe_dropout or crop. A new model with
+     * config.alignment_head needs it. */
+    const char *guided_alignment;
+    double guidance; /* the weight of its loss, per target token: see attend_loss_options */
 
     attend_optimizer_options optimizer;
     attend_schedule schedule;
@@ -84,8 +93,12 @@ typedef struct attend_train_options {
     uint64_t seed;
     attend_compute_precision compute; /* of matrix products; a run resumes with the same one */
     int threads;
-    size_t memory; /* maximum in bytes; the size of shards and the threads are reduced to fit; 0: no limit */
-    int keep;      /* how many MODEL.update-N to keep */
+    /* the processes that train together; NULL: this one alone. All have the same options and files, except for threads and
+     * memory; rank 0 writes the files. The model does not depend on the number of ranks */
+    attend_ranks *ranks;
+    bool mixed_ranks; /* allow machines whose gradients differ in the last bits: the model then depends on them */
+    size_t memory;    /* maximum in bytes; the size of shards and the threads are reduced to fit; 0: no limit */
+    int keep;         /* how many MODEL.update-N to keep */
     /* at the end, the average of this many of the last models becomes MODEL if it is better; 0: none */
     int average_checkpoints;
     /* Fine-tuning: begin with the weights of this model, which is not changed. `config` must be its configuration, except
@@ -134,7 +147,7 @@ typedef struct attend_training_sizes {
     double average, crop;   /* see attend_train_options */
     /* 0: the architecture does not use the option, or its default is suitable */
     int layers, heads, feed_forward_width;
-    double learning_rate;
+    double learning_rate; /* of the cosine schedule, if there is one */
     uint64_t warmup;
 } attend_training_sizes;
 /* kinds: the attend_token_kind of each side, or -1 to choose it; NULL: choose both. */
@@ -165,12 +178,15 @@ typedef struct attend_plan {
     uint64_t pairs, valid_pairs, left_out; /* left_out: training pairs that are empty or too long */
     uint64_t source_tokens, target_tokens;
     attend_task task;                    /* for a language model, pairs are lines */
-    uint64_t updates_per_epoch, updates; /* updates: expected total; 0: unknown */
+    uint64_t updates_per_epoch, updates; /* expected; updates: the total, 0: unknown */
+    uint64_t epochs;                     /* that options allow; 0: any number */
     uint64_t valid_every, save_every;
     int source_vocab, target_vocab;
     attend_token_kind source_kind, target_kind; /* of the tokens */
     bool lowercase[2];                          /* source, target: texts are lower-cased */
+    bool has_symbols[2];                        /* words are phonemes and the like: the other side has single words */
     double rate;                                /* the next learning rate, or that at the end of the warmup */
+    attend_schedule schedule;                   /* how it changes */
     bool resumed;
     uint64_t update; /* of the checkpoint; 0: a new run */
     bool held_out;   /* the validation pairs are held out of the training files (attend_pairs_hold_out) */
@@ -201,7 +217,8 @@ typedef enum attend_train_end {
 int attend_train(const attend_train_options *options, const attend_train_events *events, attend_train_end *end);
 
 /* Sets *is_checkpoint to true if a model file is a training checkpoint. A checkpoint must not be modified, because
- * training resumes from it. Does not verify the checksum. ATTEND_IO, ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
+ * training resumes from it. Does not verify the checksum. ATTEND_BAD_MODEL: not a model at all; ATTEND_IO,
+ * ATTEND_NO_MEMORY. */
 int attend_is_checkpoint(const char *path, bool *is_checkpoint);
 /* Gets the value, as text, that a checkpoint's training has for a field of the configuration or for an option of
  * training (by the name of the command line). The text is empty if the checkpoint does not hold the option, or if `size`

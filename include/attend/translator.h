@@ -11,7 +11,8 @@
  * Tasks      A translation model translates each line. A language model continues it: the result is the line and its
  *            continuation, and an empty line starts a new text. With a language model, prefixes and options that need
  *            a source (replace_unknown, shortlist) are ATTEND_BAD_USAGE.
- * Sampling   A translator numbers its lines from 0 over all its runs; the number is the line's random stream.
+ * Sampling   A translator numbers its lines from 0 over all its runs; the number is the line's random stream. A program
+ *            that divides lines among translators sets the numbers (attend_translator_set_line).
  * Unknowns   With a tokenizer of kind word, ATTEND_UNKNOWN is written as "<unk>" or, if replace_unknown is set, as
  *            the source word with the most attention, translated by the dictionary if it has that word. Characters
  *            and subwords have no unknown words.
@@ -24,6 +25,7 @@
 #include <attend/search.h>
 #include <attend/text.h>
 #include <attend/words.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -76,6 +78,7 @@ typedef struct attend_hypothesis {
     int count;
     const attend_span *spans;   /* (count) of the tokens in the text */
     const attend_real *weights; /* (count + 1, source_count): see attend_translation; NULL unless requested */
+    const attend_real *token_log_probability; /* (count + 1): of each token and the end; NULL for an empty line */
 } attend_hypothesis;
 
 /* A character or word of a line that the training data did not have. */
@@ -94,7 +97,8 @@ typedef struct attend_line_result {
     const char *source_text;              /* the line as attend_tokenizer_normalize gives it */
     const attend_span *source_spans;      /* (source_count) of the tokens in source_text */
     attend_unit source_unit, target_unit; /* what links count; never ATTEND_UNIT_AUTO */
-    const attend_unknown *unknowns;       /* (unknown_count) of the line; also with a language model */
+    bool has_null; /* a word that attends most to the source's end has no link (attend_alignment_has_null) */
+    const attend_unknown *unknowns; /* (unknown_count) of the line; also with a language model */
     int unknown_count;
     const char *fault; /* why the line could not be translated; NULL: it could */
 } attend_line_result;
@@ -124,6 +128,8 @@ int attend_translator_run_from(attend_translator *t, int count, const char *cons
  * NULL. */
 int attend_translator_run_some(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
                                const char *const *prefixes, const size_t *prefix_sizes, int *done);
+/* Sets the number of the first line of the next run. */
+void attend_translator_set_line(attend_translator *t, uint64_t number);
 /* The result of line 0, 1, ... of the last run; NULL if out of range. */
 const attend_line_result *attend_translator_result(const attend_translator *t, int line);
 

@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/* Words stand for what fits a side: words, or characters if its lines are single words (attend_tokenizer_unit). */
+/* Words stand for the unit of attend_map_new; by default for what fits a side: words, or characters if its lines are
+ * single words (attend_tokenizer_unit). */
 typedef struct attend_map_token {
     const char
         *text; /* UTF-8: its part of the sentence without surrounding spaces ("" for a space alone); "<s>" or "</s>" */
@@ -59,10 +60,11 @@ typedef struct attend_map {
     double log_probability, score; /* of the whole target; score: what the search sorted by, else log_probability */
     bool forced;                   /* the target was given, not found by a search */
     int model; /* which of attend_view_options.models computed it; attend_map_new sets 0, the caller others */
-    attend_unit source_unit, target_unit; /* what the words of a side are: ATTEND_UNIT_CHARACTER or words */
+    attend_unit source_unit, target_unit; /* what the words of a side are; not ATTEND_UNIT_AUTO */
 } attend_map;
 
-/* Computes the map of `kind` for a model with tokenizers. The target is the text `target` or, if that is NULL,
+/* Computes the map of `kind` for a model with tokenizers. `unit` is what its words are; ATTEND_UNIT_AUTO: what fits each
+ * side; ATTEND_UNIT_CHARACTER means tokens on a side whose tokens are longer. The target is the text `target` or, if that is NULL,
  * `target_count` token ids. A language model ignores `source`; an encoder's map ignores the target. score: of the
  * search; NAN: none. A model without attention gives a map without weights for ATTEND_ATTENTION_CROSS.
  * ATTEND_BAD_DATA: a text that is not UTF-8, empty, or has more tokens than ATTEND_MAP_MAX_TOKENS or
@@ -70,7 +72,7 @@ typedef struct attend_map {
  * ATTEND_BAD_USAGE: an attention kind that the model does not have. ATTEND_FAILED: the model computes non-finite
  * probabilities.
  * *out is the caller's, freed by attend_map_free (which accepts NULL). */
-int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind,
+int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind, attend_unit unit,
                    const char *source, const char *target, const int *target_ids, int target_count, double score);
 void attend_map_free(attend_map *map);
 
@@ -97,7 +99,7 @@ typedef struct attend_map_statistics {
     double confidence;  /* geometric mean of the token probabilities, exp(log_probability / target_count); NAN: none */
     double entropy;     /* of a row, in bits; mean over the rows */
     int uncovered;      /* source words that receive less than 0.2 from all rows together; 0 for self-attention */
-    bool is_repetitive; /* the target has three or more words twice in a row */
+    bool is_repetitive; /* the target has three or more words twice in a row; letters and phonemes three times */
 } attend_map_statistics;
 void attend_map_describe(const attend_map *map, int layer, int head, attend_map_statistics *out);
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Pronunciation of English words: CMUdict (g014b2b, without stress), letters to phonemes.
-#     DATA=directory-with-cmudict [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] recipes/g2p/run.sh
+#     DATA=directory-with-cmudict [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [MEMBERS=1] recipes/g2p/run.sh
+# MEMBERS=5 trains an ensemble of five models.
 # Every twentieth word of the training file is held out for the test (5 %), and 2 % of the words for validation. If a word has several
 # pronunciations, each of them is correct. SPLIT=tail holds out the last 5 % of the file instead, which is sorted. Results of both: README.md.
 set -eu
@@ -21,7 +22,7 @@ awk -F'\t' -v directory="$out" -v split_by="${SPLIT:-twentieth}" '
     END { for (i = 1; i <= NR; i++) print line[i] > (directory "/" part(number[word[i]]) ".tsv") }' "$out/all.tsv"
 "$attend" train --train "$out/train.tsv" --valid "$out/valid.tsv" --model "$out/g2p" --preset g2p --hidden 320 \
     --dropout 0.35 --batch-tokens 1500 --learning-rate 0.002 --schedule cosine --warmup 300 --average 0.999 --valid-metric exact \
-    --patience 0 --epochs 11 \
+    --patience 0 --epochs 11 --ensemble "${MEMBERS:-1}" \
     --threads "$threads"
 # exact matches (word error is 100 minus that) and phoneme error, against the closest pronunciation of each word; and by length
 "$attend" evaluate --model "$out/g2p" --input "$out/test.tsv" --beam 5 --metric exact,wer --bootstrap 1000 --by-length auto \

@@ -1,6 +1,8 @@
 #!/bin/sh
-# Word alignment of the Canadian Hansards by the attention of two models, English to French and French to English, trained on sentence pairs.
-#     DATA=directory-with-hansards [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] recipes/hansards/run.sh
+# Word alignment of the Canadian Hansards: by the statistical aligner, and by the attention of two models, English to French and French to English,
+# that are trained on sentence pairs with guided alignment.
+#     DATA=directory-with-hansards [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [GUIDED=auto|no] [KIND=rnn|transformer] recipes/hansards/run.sh
+# GUIDED=no: without guided alignment; the map, and how it is read, is selected at the end of training.
 # DATA/hansards has train.en.gz and train.fr.gz, one sentence a line, and gold/NAME.en.gz, .fr.gz and .wa.gz (human alignments, sure and possible); every
 # NAME is aligned. Gold links are not used in training. Results: README.md.
 set -eu
@@ -10,6 +12,16 @@ attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
 pairs=${PAIRS:-60000}
 updates=${UPDATES:-5000}
+guided=${GUIDED:-auto}
+case ${KIND:-rnn} in
+rnn) kind="--context after --input-feeding --readout plain --hidden 192 --embedding 128" ;;
+transformer) kind="--architecture transformer --hidden 128 --layers 3 --heads 4 --feed-forward-width 512" ;;
+*)
+    echo "run.sh: KIND is rnn or transformer" >&2
+    exit 2
+    ;;
+esac
+[ "$guided" = no ] || kind="$kind --guided-alignment $guided"
 mkdir -p "$out"
 
 # The gold sentences are tokenized, with accents and some upper case; the training text is not tokenized and has no accents. Both become lower
@@ -43,11 +55,12 @@ awk -F'\t' -v selected="$pairs" -v total="$total" -v directory="$out" '
 for part in train valid; do awk -F'\t' '{ print $2 "\t" $1 }' "$out/$part.tsv" >"$out/$part.back.tsv"; done
 
 train() { # NAME ENDING-OF-FILES
-    "$attend" train --train "$out/train$2.tsv" --valid "$out/valid$2.tsv" --model "$out/$1" --tokens bpe --vocab-size 4000 --context after \
-        --input-feeding --readout plain --hidden 192 --embedding 128 --dropout 0.1 --batch-tokens 800 --learning-rate 0.001 --schedule cosine \
-        --warmup 300 --average 0.998 --valid-metric perplexity --valid-every 500 --save-every 500 --patience 0 --updates "$updates" \
+    # shellcheck disable=SC2086 # a list of options
+    "$attend" train --train "$out/train$2.tsv" --valid "$out/valid$2.tsv" --model "$out/$1" --tokens bpe --vocab-size 4000 $kind \
+        --dropout 0.1 --batch-tokens 800 --learning-rate 0.001 --schedule cosine --warmup 300 --average 0.998 --valid-metric perplexity --valid-every 500 --save-every 500 --patience 0 --updates "$updates" \
         --threads "$threads"
 }
+"$attend" align --input "$out/train.tsv" --save "$out/aligner" --threads "$threads" >"$out/train.links"
 train en-fr ""
 train fr-en .back
 
@@ -58,7 +71,9 @@ for gold in "$data"/hansards/gold/*.wa.gz; do
         gzip -dc "$data/hansards/gold/$name.$side.gz" |
             LC_ALL=C.UTF-8 sed 's/.*/\L&/; y/àâäáãéèêëîïìíôöòóùûüúçñ/aaaaaeeeeiiiioooouuuucn/; s/œ/oe/g; s/æ/ae/g; s/ *$//' >"$out/$name.$side"
     done
-    echo "$name:"
+    echo "$name, statistical aligner:"
+    "$attend" align --aligner "$out/aligner" --input "$out/$name.en" "$out/$name.fr" --gold "$gold" | tee "$out/$name.aligner.aer"
+    echo "$name, attention:"
     "$attend" align --model "$out/en-fr" --reverse-model "$out/fr-en" --input "$out/$name.en" "$out/$name.fr" --gold "$gold" | tee "$out/$name.aer"
     "$attend" align --model "$out/en-fr" --reverse-model "$out/fr-en" --input "$out/$name.en" "$out/$name.fr" >"$out/$name.links"
 done

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Multi30k English-German: an RNN with additive attention, the same without attention, and a small Transformer.
-#     DATA=directory-with-multi30k [OUT=directory] [ATTEND=path/to/attend] recipes/multi30k/run.sh
+#     DATA=directory-with-multi30k [OUT=directory] [ATTEND=path/to/attend] [MODELS="additive none transformer"] recipes/multi30k/run.sh
+# Other MODELS: ensemble (of 4 Transformers), guided (the Transformer with guided alignment), and local-p and global (Luong's attention with that
+# window).
 # DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, one caption a line. Text is lower-cased, as for published
 # scores. Results: README.md.
 set -eu
@@ -8,6 +10,7 @@ data=${DATA:?set it to the directory that holds multi30k/}
 out=${OUT:-recipe-multi30k}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
+models=${MODELS:-additive none transformer}
 mkdir -p "$out"
 for part in train val test_2016_flickr; do
     for side in en de; do
@@ -25,11 +28,27 @@ train() { # NAME OPTIONS...
     "$attend" evaluate --hypothesis "$out/$name.out" --reference "$out/test_2016_flickr.de" --ignore-case
 }
 
-set -- --vocab-size 6000 --hidden 384 --embedding 256 --dropout 0.35 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 11
-train additive "$@"
-train none --attention none "$@"
-train transformer --architecture transformer --vocab-size 8000 --hidden 128 --layers 4 --heads 4 --feed-forward-width 256 --dropout 0.3 \
-    --batch-tokens 2000 --learning-rate 0.0025 --warmup 1000 --epochs 40 --valid-every 500
+recurrent="--vocab-size 6000 --hidden 384 --embedding 256 --dropout 0.35 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 11"
+luong="--attention bilinear --context after --readout plain --input-feeding"
+transformer="--architecture transformer --vocab-size 8000 --hidden 128 --layers 4 --heads 4 --feed-forward-width 256 --dropout 0.3
+    --batch-tokens 2000 --learning-rate 0.0025 --warmup 1000 --epochs 40 --valid-every 500"
+# shellcheck disable=SC2086 # lists of options
+for model in $models; do
+    case $model in
+    additive) train additive $recurrent ;;
+    none) train none --attention none $recurrent ;;
+    global) train global $luong $recurrent ;;
+    local-p) train local-p $luong --window local-p $recurrent ;;
+    transformer) train transformer $transformer ;;
+    guided) train guided --guided-alignment auto $transformer ;;
+    ensemble) train ensemble --ensemble 4 $transformer ;;
+    *)
+        echo "run.sh: there is no model '$model'" >&2
+        exit 2
+        ;;
+    esac
+done
+if [ ! -e "$out/additive.out" ] || [ ! -e "$out/none.out" ]; then exit 0; fi
 # is the difference significant, and how does it depend on sentence length?
 "$attend" evaluate --hypothesis "$out/additive.out" --against "$out/none.out" --source "$out/test_2016_flickr.en" \
     --reference "$out/test_2016_flickr.de" --ignore-case --metric bleu,chrf --by-length auto --plot "$out/lengths.svg" | tee "$out/lengths.txt"

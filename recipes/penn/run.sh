@@ -1,6 +1,6 @@
 #!/bin/sh
 # Language models of single sentences of the Penn Treebank: an LSTM and an LSTMN (Cheng, Dong, Lapata 2016) of the same size.
-#     DATA=directory-with-ptb [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [MODELS="lstm lstmn"] recipes/penn/run.sh [--smoke]
+#     DATA=directory-with-ptb [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [MODELS="lstm lstmn"] [LAYERS=1] recipes/penn/run.sh [--smoke]
 # DATA/ptb has ptb.train.txt.gz, ptb.valid.txt.gz and ptb.test.txt.gz: one sentence a line, a vocabulary of 10,000 words with <unk> and N. An interrupted
 # run is resumed by the same command. --smoke: tiny models on few sentences, in a minute, to test that everything runs. Results: README.md.
 set -eu
@@ -18,7 +18,7 @@ out=${OUT:-recipe-penn}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
 models=${MODELS:-lstm lstmn}
-size="--hidden 300 --embedding 300 --dropout 0.4 --batch-tokens 600 --learning-rate 0.002 --schedule cosine --warmup 200 --average 0.999
+size="--hidden 300 --embedding 300 --layers ${LAYERS:-1} --dropout 0.4 --batch-tokens 600 --learning-rate 0.002 --schedule cosine --warmup 200 --average 0.999
     --epochs 10 --valid-every 1500 --save-every 500"
 if [ $smoke = yes ]; then
     out=$out-smoke

@@ -22,12 +22,12 @@ for seed in ${SEEDS:-1 2 3}; do
             --batch-tokens 2000 --learning-rate 0.0025 --warmup 1000 --epochs "${EPOCHS:-40}" --valid-every 500
         "$attend" translate --model "$out/$name" --compute $compute --beam 5 --input "$out/test_2016_flickr.en" --output "$out/$name.out"
         echo "$name:"
-        "$attend" evaluate --hypothesis "$out/$name.out" --reference "$out/test_2016_flickr.de" --lowercase
+        "$attend" evaluate --hypothesis "$out/$name.out" --reference "$out/test_2016_flickr.de" --ignore-case
     done
     for compute in bf16x3 bf16; do
         echo "$compute against fp32, seed $seed:"
         "$attend" evaluate --hypothesis "$out/$compute.$seed.out" --against "$out/fp32.$seed.out" --reference "$out/test_2016_flickr.de" \
-            --lowercase --metric bleu
+            --ignore-case --metric bleu
     done
 done
 # the curves: loss on the validation pairs by update

@@ -137,6 +137,31 @@ static int add_text(aligner_side *to, size_t pair, attend_string_table *vocabula
     return ATTEND_OK;
 }
 
+/* The bytes of the pairs and vocabularies; a table of strings grows to twice its size. */
+static double pair_bytes(const aligner_batch *b)
+{
+    double bytes = 0;
+    for (int side = 0; side < 2; side++) {
+        const aligner_side *s = &b->sides[side];
+        const attend_string_table *v = &s->vocabulary;
+        bytes += (double)s->capacity * sizeof *s->words + (double)s->pair_capacity * sizeof *s->lengths +
+                 (double)s->start_capacity * sizeof *s->starts;
+        bytes += (double)v->bytes.capacity + (double)v->capacity * sizeof *v->entries +
+                 (double)v->slot_count * sizeof *v->slots;
+    }
+    return bytes;
+}
+
+/* The pairs may take half of the memory: the rest is for the translation probabilities. */
+static int check_memory(const attend_aligner *a)
+{
+    if (a->options.memory == 0 || pair_bytes(&a->added) <= (double)a->options.memory / 2) return ATTEND_OK;
+    return attend_fail(ATTEND_NO_MEMORY,
+                       "%zu pairs of the word aligner take more than half of the memory limit: raise it, or train the "
+                       "aligner on fewer pairs",
+                       a->added.count);
+}
+
 static int add_pairs(attend_aligner *a, aligner_batch *to, int count, const char *const *sources,
                      const char *const *targets, bool known)
 {
@@ -148,6 +173,7 @@ static int add_pairs(attend_aligner *a, aligner_batch *to, int count, const char
             status = add_text(&to->sides[side], to->count, &own->vocabulary, own->unit,
                               side == 0 ? sources[i] : targets[i], known);
         }
+        if (status == ATTEND_OK && !known) status = check_memory(a);
         if (status == ATTEND_OK)
             to->count++;
         else
@@ -198,7 +224,7 @@ int attend_aligner_train(attend_aligner *a)
     const alignment_training how = { .threads = o->threads,
                                      .model1_iterations = o->model1_iterations,
                                      .hmm_iterations = o->hmm_iterations,
-                                     .max_bytes = o->memory > 0 ? (double)o->memory : INFINITY,
+                                     .max_bytes = o->memory > 0 ? (double)o->memory - pair_bytes(&a->added) : INFINITY,
                                      .progress = o->progress,
                                      .user = o->user };
     const int status = attend_alignment_model_train(&a->model, &pairs, &how);

@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "format/tensor_file.h"
+#include <attend/utf8.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,14 @@ static int read_unit(const attend_tensor_file *file, const char *path, const cha
     return damaged(path, key);
 }
 
+/* A word is UTF-8 and does not end the line or the field of a dictionary. */
+static bool is_word(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == '\0' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r') return false;
+    return attend_utf8_valid(text, size) == size;
+}
+
 static int read_vocabulary(const attend_tensor_file *file, const char *path, int side, attend_string_table *to)
 {
     size_t bytes, words, at = 0;
@@ -177,6 +186,7 @@ static int read_vocabulary(const attend_tensor_file *file, const char *path, int
     for (size_t i = 0; i < words; i++) {
         int number;
         if (sizes[i] < 1 || (size_t)sizes[i] > bytes - at) return damaged(path, names[side][1]);
+        if (!is_word(text + at, (size_t)sizes[i])) return damaged(path, names[side][0]);
         const int status = attend_string_table_add(to, text + at, (size_t)sizes[i], &number);
         if (status != ATTEND_OK) return status;
         if ((size_t)number != i) return damaged(path, names[side][0]); /* a word occurs twice */
@@ -228,15 +238,20 @@ static int read_jumps(const attend_tensor_file *file, const char *path, alignmen
     return ATTEND_OK;
 }
 
-static int read_file(const attend_tensor_file *file, const char *path, attend_aligner *a)
+static int check_format(const attend_tensor_file *file, const char *path)
 {
     const char *kind = attend_tensor_file_metadata(file, "format");
+    if (kind && strcmp(kind, format) == 0) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_MODEL, "%s is not a word aligner: write one with attend align --save", path);
+}
+
+static int read_file(const attend_tensor_file *file, const char *path, attend_aligner *a)
+{
     const char *number = attend_tensor_file_metadata(file, "version");
-    if (!kind || strcmp(kind, format) != 0)
-        return attend_fail(ATTEND_BAD_MODEL, "%s is not a word aligner: write one with attend align --save", path);
+    int status = check_format(file, path);
+    if (status != ATTEND_OK) return status;
     if (!number || strcmp(number, version) != 0)
         return attend_fail(ATTEND_BAD_MODEL, "%s is a word aligner of another version of attend: train it again", path);
-    int status = ATTEND_OK;
     for (int side = 0; status == ATTEND_OK && side < 2; side++) {
         aligner_side *s = &a->added.sides[side];
         status = read_unit(file, path, names[side][2], &s->unit);
@@ -263,5 +278,15 @@ int attend_aligner_load(attend_aligner **out, const char *path, const attend_ali
         *out = a;
     else
         attend_aligner_free(a);
+    return status;
+}
+
+int attend_aligner_check_file(const char *path)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, path);
+    attend_tensor_file *file = NULL;
+    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
+    if (status == ATTEND_OK) status = check_format(file, path);
+    attend_tensor_file_close(file);
     return status;
 }

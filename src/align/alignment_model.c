@@ -248,7 +248,10 @@ static int fill_lexicon(training *t)
                           p->words[1] + p->starts[1][pair], p->lengths[1][pair]);
     }
     if (status == ATTEND_OK && usable == 0)
-        return attend_fail(ATTEND_BAD_DATA, "there is no pair to learn word alignments from");
+        return attend_fail(ATTEND_BAD_DATA,
+                           "there is no pair to learn word alignments from: of %zu pairs, each has an empty side or "
+                           "one of more than %d words",
+                           p->count, ALIGNMENT_MAX_WORDS);
     return status == ATTEND_OK ? attend_lexicon_start(&t->m->lexicon) : status;
 }
 

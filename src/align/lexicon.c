@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* Of an entry and its slots, in arrays that have just grown. */
-enum { ENTRY_BYTES = 2 * sizeof(lexicon_entry) + 4 * sizeof(struct attend_pair_slot) };
+/* Of an entry and its slots, in arrays that grow: the slots before and after. */
+enum { ENTRY_BYTES = 2 * sizeof(lexicon_entry) + 6 * sizeof(struct attend_pair_slot) };
 
 void attend_lexicon_init(attend_lexicon *l, double max_bytes)
 {

@@ -130,7 +130,7 @@ int attend_beam_cache_new(attend_beam_cache **out, int width)
     if (width < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_beam_cache_new: the width of a row is %d", width);
     attend_beam_cache *cache = attend_memory_zeroed(1, sizeof *cache);
     if (!cache) return attend_fail(ATTEND_NO_MEMORY, "no memory for a beam cache");
-    cache->memory = attend_device_default();
+    cache->memory = attend_device_default(); /* that of the model, which exists */
     cache->width = (size_t)width;
     cache->stride = (cache->width + ALIGNED - 1) / ALIGNED * ALIGNED;
     *out = cache;

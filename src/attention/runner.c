@@ -359,8 +359,8 @@ static void forward_shard(void *user, int number)
     for (int i = 0; rows && i < queries->rows; i++)
         memcpy(context + (size_t)s->rows[i] * width, rows + (size_t)i * width, width * sizeof(real));
     if (r->weights)
-        c->memory->download(r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys,
-                            s->weights->value, s->weights->size * sizeof(real));
+        attend_ctx_read(c, r->weights + (size_t)s->first * (size_t)o->heads * (size_t)a->queries * (size_t)a->keys,
+                        s->weights->value, s->weights->size * sizeof(real));
 }
 
 /* ---- packed parameters, shared by all shards ---- */

@@ -32,7 +32,8 @@ static bool score_runs(attend_ctx *c, const attend_score *score)
     if (attend_device_of(c)->runs_score(&d)) return true;
     attend_ctx_fail(c, ATTEND_BAD_USAGE,
                     "attention options: score %s is not one of attend_scores; its tile functions run on the CPU, and "
-                    "the device '%s' has memory of its own: use a built-in score, or the device 'cpu'",
+                    "the device '%s' has memory of its own: use a built-in score, or the device 'cpu', or give the "
+                    "score a version for this device (docs/add-a-score.md)",
                     score->name, c->memory->name);
     return false;
 }

@@ -55,8 +55,8 @@ const real *attend_grads_of(const attend_grads *g, const attend_param *p)
         attend_fail(ATTEND_NO_MEMORY, "no memory to read the gradient of '%s'", p->name);
         return NULL;
     }
-    g->memory->download(e->host, e->value, p->size * sizeof *e->host);
-    return e->host;
+    return attend_device_memory_read(g->memory, e->host, e->value, p->size * sizeof *e->host) == ATTEND_OK ? e->host
+                                                                                                           : NULL;
 }
 
 void attend_grads_clear_rows(grad_entry *e)
@@ -84,7 +84,8 @@ void attend_grads_zero(attend_grads *g)
 real *attend_grads_dense(attend_grads *g, const attend_param *p)
 {
     grad_entry *e = &g->entries[p->index];
-    e->dense = true;
+    if (!e->was_dense) g->memory->expect_use(e->value, p->size * sizeof(real));
+    e->dense = e->was_dense = true;
     return e->value;
 }
 
@@ -100,7 +101,7 @@ void attend_grads_touch(grad_entry *e, const int *rows, int n)
 real *attend_grads_rows(attend_grads *g, const attend_param *p, const int *rows, int n)
 {
     grad_entry *e = &g->entries[p->index];
-    if (!e->rows) return attend_grads_dense(g, p);
+    if (!e->rows || g->memory->is_wide) return attend_grads_dense(g, p);
     attend_grads_touch(e, rows, n);
     return e->value;
 }

@@ -9,7 +9,11 @@
 void *attend_memory_zeroed(size_t count, size_t size);
 /* `bytes` rounded up to a multiple of 64, aligned to 64 bytes, not initialised; NULL if memory ran out. */
 void *attend_memory_aligned(size_t bytes);
-/* Frees either kind; p may be NULL. */
+/* The same, zeroed. What is never touched of a large block takes no memory. */
+void *attend_memory_aligned_zeroed(size_t bytes);
+/* States that all of such a block will be used, so that it may have huge pages; p may be NULL. */
+void attend_memory_expect_use(void *p, size_t bytes);
+/* Frees any kind; p may be NULL. */
 void attend_memory_free(void *p);
 
 /* For tests: the n-th request from now (1 is the next) fails once; n = -1 only counts requests; n = 0 disables both.

@@ -11,7 +11,10 @@ int attend_params_new(attend_params **out)
     *out = attend_memory_zeroed(1, sizeof **out);
     if (!*out) return attend_fail(ATTEND_NO_MEMORY, "no memory for parameters");
     (*out)->memory = attend_device_default();
-    return ATTEND_OK;
+    if ((*out)->memory) return ATTEND_OK;
+    attend_memory_free(*out);
+    *out = NULL;
+    return ATTEND_BAD_USAGE;
 }
 
 static void free_given(const param_storage *s)
@@ -246,31 +249,44 @@ int attend_param_set_storage(attend_param *p, const param_storage *storage)
 
 /* ---- reading and writing from the host ---- */
 
-/* A copy of the value in host memory; NULL, with a message, if memory ran out. */
+/* A copy of the value in host memory; NULL, with a message, if memory ran out or the device has failed. */
 static real *host_value(attend_param *p)
 {
     pthread_mutex_lock(&p->lock);
     const uint64_t version = atomic_load(&p->version);
     const bool is_new = !p->host;
+    int status = ATTEND_OK;
     if (is_new) p->host = attend_memory_zeroed(p->size, sizeof *p->host);
-    if (p->host && (is_new || p->host_version != version)) {
-        p->memory->download(p->host, p->value, p->size * sizeof *p->host);
+    if (!p->host) {
+        status = attend_fail(ATTEND_NO_MEMORY, "no memory to read parameter '%s'", p->name);
+    } else if (is_new || p->host_version != version) {
+        status = attend_device_memory_read(p->memory, p->host, p->value, p->size * sizeof *p->host);
         p->host_version = version;
+    } else {
+        status = attend_device_memory_check(p->memory);
     }
     pthread_mutex_unlock(&p->lock);
-    if (!p->host) attend_fail(ATTEND_NO_MEMORY, "no memory to read parameter '%s'", p->name);
-    return p->host;
+    return status == ATTEND_OK ? p->host : NULL;
 }
 
 /* Numbers of the device in host memory, in *to, which is allocated at the first call. */
 static const void *downloaded(attend_param *p, const void *from, size_t bytes, void **to)
 {
     if (p->memory->on_host || !from) return from;
+    int status = ATTEND_OK;
     pthread_mutex_lock(&p->lock);
     if (!*to && (*to = attend_memory_zeroed(bytes, 1))) p->memory->download(*to, from, bytes);
+    if (!*to)
+        status = attend_fail(ATTEND_NO_MEMORY, "no memory to read parameter '%s'", p->name);
+    else
+        status = attend_device_memory_check(p->memory);
     pthread_mutex_unlock(&p->lock);
-    if (!*to) attend_fail(ATTEND_NO_MEMORY, "no memory to read parameter '%s'", p->name);
-    return *to;
+    return status == ATTEND_OK ? *to : NULL;
+}
+
+int attend_param_unreadable(const attend_param *p)
+{
+    return attend_device_memory_check(p->memory) == ATTEND_OK ? ATTEND_NO_MEMORY : ATTEND_FAILED;
 }
 
 const void *attend_param_quantized(attend_param *p)

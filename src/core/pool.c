@@ -146,35 +146,48 @@ static bool has_work(const attend_pool *p, int level)
     return false;
 }
 
-/* Whether the run is over or, for a worker, whether it must end. */
-static bool is_over(attend_pool *p, const slot *run)
+/* What a thread waits for, which ends its helping. */
+typedef struct condition {
+    bool (*over)(void *user);
+    void *user;
+    sleeper kind;
+} condition;
+
+static bool run_is_over(void *user)
 {
-    return run ? (atomic_load(&run->state) & HELPERS) == 0 : atomic_load(&p->stop);
+    const slot *run = user;
+    return (atomic_load(&run->state) & HELPERS) == 0;
 }
 
-static void sleep_until(attend_pool *p, int level, const slot *run)
+static bool pool_is_over(void *user)
 {
-    const sleeper kind = run ? WAITER : WORKER;
+    const attend_pool *p = user;
+    return atomic_load(&p->stop);
+}
+
+static void sleep_until(attend_pool *p, int level, const condition *c)
+{
+    const sleeper kind = c->kind;
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(&p->asleep[kind], 1);
-    while (!is_over(p, run) && !has_work(p, level)) pthread_cond_wait(&p->changed[kind], &p->lock);
+    while (!c->over(c->user) && !has_work(p, level)) pthread_cond_wait(&p->changed[kind], &p->lock);
     atomic_fetch_sub(&p->asleep[kind], 1);
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Helps with runs from this level on until `run` is over; NULL: until the pool is freed. */
-static void help_until(attend_pool *p, int self, int level, const slot *run)
+/* Helps with runs from this level on until the condition holds. */
+static void help_until(attend_pool *p, int self, int level, const condition *c)
 {
     const int counted = level < LEVELS;
     atomic_fetch_add(&p->idle, counted);
-    for (int spins = 0; !is_over(p, run);) {
+    for (int spins = 0; !c->over(c->user);) {
         if (help(p, self, level)) {
             spins = 0;
         } else if (++spins < SPINS) {
             relax();
             if (spins % YIELD == 0) sched_yield(); /* with more threads than processors, others have work to do */
         } else {
-            sleep_until(p, level, run);
+            sleep_until(p, level, c);
             spins = 0;
         }
     }
@@ -184,7 +197,7 @@ static void help_until(attend_pool *p, int self, int level, const slot *run)
 static void *worker_main(void *argument)
 {
     const worker *w = argument;
-    help_until(w->pool, w->self, 0, NULL);
+    help_until(w->pool, w->self, 0, &(condition){ pool_is_over, w->pool, WORKER });
     return NULL;
 }
 
@@ -219,8 +232,20 @@ void attend_pool_run(attend_pool *p, int pieces, void (*work)(void *user, int pi
     wake(p, WORKER, pieces - 1);
     wake(p, WAITER, p->threads);
     run_pieces(s, (place){ .pool = p, .self = self, .level = level + 1 });
-    help_until(p, self, level + 1, s);
+    help_until(p, self, level + 1, &(condition){ run_is_over, s, WAITER });
     if (!inside) atomic_store(&p->has_outsider, false);
+}
+
+/* A worker, not a waiter: runs wake as many of those as they have pieces. */
+void attend_pool_help_until(attend_pool *p, bool (*over)(void *user), void *user)
+{
+    const bool inside = here.pool == p;
+    help_until(p, inside ? here.self : 0, inside ? here.level : 0, &(condition){ over, user, WORKER });
+}
+
+void attend_pool_wake(attend_pool *p)
+{
+    wake(p, WORKER, p->threads);
 }
 
 int attend_pool_threads(const attend_pool *p)

@@ -10,6 +10,8 @@
 #ifndef ATTEND_CORE_POOL_H
 #define ATTEND_CORE_POOL_H
 
+#include <stdbool.h>
+
 typedef struct attend_pool attend_pool;
 
 /* `threads` counts the calling thread: threads - 1 workers are started, which sleep if there is no work for some time. */
@@ -24,5 +26,11 @@ int attend_pool_available(attend_pool *p);
 /* Calls work(user, i) once for each i in [0, pieces), on any thread in any order; returns when all are done. p may be
  * NULL: on the calling thread. */
 void attend_pool_run(attend_pool *p, int pieces, void (*work)(void *user, int piece), void *user);
+
+/* For a piece that waits for something from outside the pool: helps with runs of deeper levels until over(user) is
+ * true, and sleeps if there is nothing to do. `over` reads atomic variables only; after a change of them that makes it
+ * true, attend_pool_wake must be called. */
+void attend_pool_help_until(attend_pool *p, bool (*over)(void *user), void *user);
+void attend_pool_wake(attend_pool *p);
 
 #endif

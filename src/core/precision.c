@@ -17,7 +17,7 @@ const char *attend_precision_name(attend_precision precision)
     return (unsigned)precision <= ATTEND_INT8 ? attend_precision_names[precision] : NULL;
 }
 
-const char *const attend_compute_names[] = { "fp32", "bf16x3", "bf16", NULL };
+const char *const attend_compute_names[] = { "fp32", "bf16x3", "bf16", "tf32", NULL };
 
 /* ---- bfloat16 ---- */
 

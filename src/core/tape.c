@@ -14,6 +14,11 @@ int attend_ctx_new(attend_ctx **out)
     attend_ctx *c = *out;
     c->recording = true;
     c->memory = c->numbers.memory = attend_device_default();
+    if (!c->memory) {
+        attend_memory_free(c);
+        *out = NULL;
+        return ATTEND_BAD_USAGE;
+    }
     c->compute.scratch = &c->arena;
     return ATTEND_OK;
 }
@@ -57,7 +62,12 @@ int attend_ctx_set_threads(attend_ctx *c, int threads)
 
 int attend_ctx_set_compute(attend_ctx *c, attend_compute_precision precision)
 {
-    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c && (unsigned)precision <= ATTEND_COMPUTE_BF16);
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, c && (unsigned)precision <= ATTEND_COMPUTE_TF32);
+    if (precision == ATTEND_COMPUTE_TF32 && !c->memory->has_tf32)
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "tf32 is a format of GPUs, and the device is '%s': use fp32, bf16x3 or bf16, or choose a GPU",
+            c->memory->name);
     c->compute.precision = precision;
     return ATTEND_OK;
 }
@@ -238,9 +248,22 @@ real *attend_ctx_alloc_zeros(attend_ctx *c, size_t count)
     return p;
 }
 
+bool attend_ctx_check_device(attend_ctx *c)
+{
+    const int status = attend_device_memory_check(c->memory);
+    if (status != ATTEND_OK) attend_ctx_fail(c, status, "%s", attend_message());
+    return status == ATTEND_OK;
+}
+
+bool attend_ctx_read(attend_ctx *c, void *to, const void *from, size_t bytes)
+{
+    c->memory->download(to, from, bytes);
+    return attend_ctx_check_device(c);
+}
+
 bool attend_ctx_computed(attend_ctx *c, bool succeeded)
 {
-    if (!succeeded) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for a computation");
+    if (!succeeded && attend_ctx_check_device(c)) attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for a computation");
     return succeeded;
 }
 
@@ -347,7 +370,7 @@ real *attend_ctx_lend(attend_ctx *c, const real *array, size_t count)
 
 void attend_ctx_return(attend_ctx *c, const real *numbers, size_t count, real *array)
 {
-    if (numbers != array && c->status == ATTEND_OK) c->memory->download(array, numbers, count * sizeof *array);
+    if (numbers != array && c->status == ATTEND_OK) attend_ctx_read(c, array, numbers, count * sizeof *array);
 }
 
 attend_var *attend_wrap(attend_ctx *c, int rank, const int *shape, const real *array)
@@ -393,8 +416,7 @@ static const real *download(const attend_var *v, const real *from, real **to)
 {
     if (!*to) *to = attend_memory_zeroed(v->size, sizeof **to);
     if (!*to) return attend_ctx_fail(v->context, ATTEND_NO_MEMORY, "no memory to read %zu numbers", v->size);
-    v->context->memory->download(*to, from, v->size * sizeof **to);
-    return *to;
+    return attend_ctx_read(v->context, *to, from, v->size * sizeof **to) ? *to : NULL;
 }
 
 const real *attend_value(const attend_var *v)
@@ -404,7 +426,8 @@ const real *attend_value(const attend_var *v)
     if (v->param) return attend_param_value(v->param);
     host_copy *copy = copy_of(v);
     /* the value of a variable does not change */
-    return !copy ? NULL : copy->value ? copy->value : download(v, v->value, &copy->value);
+    if (!copy || (copy->value && !attend_ctx_check_device(v->context))) return NULL;
+    return copy->value ? copy->value : download(v, v->value, &copy->value);
 }
 
 const real *attend_gradient(const attend_var *v)
@@ -412,7 +435,7 @@ const real *attend_gradient(const attend_var *v)
     if (!v) return NULL;
     if (v->context->memory->on_host || !v->grad) return v->grad;
     host_copy *copy = copy_of(v);
-    if (!copy) return NULL;
+    if (!copy || !attend_ctx_check_device(v->context)) return NULL;
     if (copy->final_grad) return copy->grad;
     copy->final_grad = v->context->backward_done && !v->param;
     return download(v, v->grad, &copy->grad);
@@ -433,6 +456,12 @@ real *attend_grad(attend_ctx *c, attend_var *v)
     else if (!v->grad)
         v->grad = attend_ctx_alloc_zeros(c, v->size);
     return v->grad;
+}
+
+real *attend_grad_or_new(attend_ctx *c, attend_var *v, bool *first)
+{
+    *first = v && v->differentiable && !v->param && !v->grad;
+    return *first ? v->grad = attend_ctx_alloc_reals(c, v->size) : attend_grad(c, v);
 }
 
 real *attend_grad_rows(attend_ctx *c, attend_var *v, const int *rows, int n)
@@ -493,6 +522,7 @@ int attend_run_backward(attend_ctx *c)
     c->backward_done = true;
     for (attend_node *node = c->tape; node && c->status == ATTEND_OK; node = node->previous) node->backward(c, node);
     if (c->run_deferred && c->status == ATTEND_OK) c->run_deferred(c);
+    if (c->status == ATTEND_OK) attend_ctx_check_device(c);
     c->deferred = NULL, c->run_deferred = NULL;
     c->tape = NULL;
     return c->status == ATTEND_OK ? ATTEND_OK : attend_fail(c->status, "%s", c->message);

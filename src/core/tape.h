@@ -25,7 +25,7 @@ typedef struct param_cache {
 } param_cache;
 
 /* One for each precision of products, as it is and transposed. */
-enum { PARAM_CACHES = 2 * (ATTEND_COMPUTE_BF16 + 1) };
+enum { PARAM_CACHES = 2 * (ATTEND_COMPUTE_TF32 + 1) };
 
 struct attend_param {
     char *name;
@@ -76,6 +76,9 @@ void attend_param_write(attend_param *p, size_t first, size_t count, const real 
 /* The quantised numbers and the scales in host memory; NULL, with a message, if memory ran out. */
 const void *attend_param_quantized(attend_param *p);
 const float *attend_param_scales(attend_param *p);
+/* The status after one of these, or attend_param_value, has returned NULL: ATTEND_NO_MEMORY, or ATTEND_FAILED if the device
+ * has failed. */
+int attend_param_unreadable(const attend_param *p);
 /* attend_param_changed for a value that was changed on the device. */
 void attend_param_computed(attend_param *p);
 /* Frees the copies in other layouts, which no thread may be using. They are made again when they are needed. */
@@ -87,7 +90,7 @@ void attend_param_drop_copies(attend_param *p);
 typedef struct grad_entry {
     const attend_param *param;
     real *value;
-    bool dense;
+    bool dense, was_dense; /* was_dense: since it was allocated */
     int rows_used;
     int *rows;              /* the rows that were touched; only for rank 2 */
     unsigned char *touched; /* for each row: is it in the list? */
@@ -201,6 +204,10 @@ real *attend_ctx_alloc_reals(attend_ctx *c, size_t count);
 real *attend_ctx_alloc_zeros(attend_ctx *c, size_t count);
 /* attend_ctx_rewind for temporary memory of an operation, also while the tape contains operations. */
 void attend_ctx_release(attend_ctx *c, attend_mark mark);
+/* Fails the context and returns false if its device has failed. To be called where results leave the device. */
+bool attend_ctx_check_device(attend_ctx *c);
+/* Copies numbers to host memory; false, and the context has failed, if the device has. */
+bool attend_ctx_read(attend_ctx *c, void *to, const void *from, size_t bytes);
 /* Fails the context for lack of memory and returns false, unless a computation has succeeded. */
 bool attend_ctx_computed(attend_ctx *c, bool succeeded);
 
@@ -223,6 +230,8 @@ int attend_run_backward(attend_ctx *c);
 
 /* The buffer to which dL/dv is added, zero at first. NULL if v is NULL or not differentiable, or memory ran out. */
 real *attend_grad(attend_ctx *c, attend_var *v);
+/* The same without zeros: if `first` is set, the buffer is new and not initialised, and the caller sets all of it. */
+real *attend_grad_or_new(attend_ctx *c, attend_var *v, bool *first);
 /* The same for a (rows, D) variable; the caller adds to the given rows only. */
 real *attend_grad_rows(attend_ctx *c, attend_var *v, const int *rows, int n);
 

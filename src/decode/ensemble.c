@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "model/model.h"
 #include <math.h>
 
 typedef attend_real real;
@@ -54,6 +55,11 @@ int attend_ensemble_new(attend_ensemble *e, attend_ctx *const *contexts, const a
         status = attend_decoding_new(&e->decodings[i], contexts[i], models[i], count, source, lengths);
     }
     return status;
+}
+
+void attend_ensemble_omit_weights(attend_ensemble *e)
+{
+    for (int i = 0; i < e->count; i++) attend_decoding_omit_weights(e->decodings[i]);
 }
 
 int attend_ensemble_keep_best(attend_ensemble *e, int max, bool shortlist)
@@ -127,15 +133,16 @@ real attend_ensemble_token(const attend_ensemble *e, int hypothesis, int token)
 
 /* ---- attention ---- */
 
-void attend_ensemble_weights(const attend_ensemble *e, int hypothesis, int length, real *sums)
+void attend_ensemble_weights(const attend_ensemble *e, int hypothesis, int length, bool shifted, real *sums)
 {
     for (int i = 0; i < e->count; i++) {
         const attend_config *config = attend_model_config(e->models[i]);
         const attend_alignment a = attend_model_alignment(e->models[i]);
+        if (a.shifted != shifted) continue;
         const real share = (real)(attend_alignment_map_count(a, config) * e->attending);
         for (int l = 0; l < attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS); l++)
             for (int h = 0; h < attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS); h++) {
-                const real *w = attend_alignment_includes(a, l, h)
+                const real *w = attend_alignment_includes(a, config, l, h)
                                     ? attend_decoding_weights(e->decodings[i], hypothesis, l, h)
                                     : NULL;
                 for (int j = 0; w && j < length; j++) sums[j] += w[j] / share;

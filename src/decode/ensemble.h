@@ -38,8 +38,10 @@ attend_real attend_ensemble_end(const attend_ensemble *e, int hypothesis);
 /* If all tokens are kept: log p of every token (vocabulary), valid until the next call; and of one token. */
 const attend_real *attend_ensemble_log_probabilities(const attend_ensemble *e, int hypothesis);
 attend_real attend_ensemble_token(const attend_ensemble *e, int hypothesis, int token);
-/* Adds the attention to `length` source tokens, averaged over heads and models, to `sums`. Adds nothing if no model
- * has cross-attention. */
-void attend_ensemble_weights(const attend_ensemble *e, int hypothesis, int length, attend_real *sums);
+/* Adds the attention to `length` source tokens, averaged over heads and models, to `sums`: the share of the models
+ * whose alignment is shifted, or of those whose alignment is not. Adds nothing if no model has cross-attention. */
+void attend_ensemble_weights(const attend_ensemble *e, int hypothesis, int length, bool shifted, attend_real *sums);
+/* Before the first step: attend_ensemble_weights will not be called. */
+void attend_ensemble_omit_weights(attend_ensemble *e);
 
 #endif

@@ -35,22 +35,32 @@ struct attend_map_selection {
     /* the aligner is estimated from all pairs, so they are kept; tokens are numbered from 1 there */
     numbers tokens[2], lengths[2];
     int threads;
-    numbers attended; /* (pairs, maps, target tokens) the source token with the largest weight */
+    numbers attended; /* (pairs, maps, target tokens) the source token with the largest weight; -1: none */
 };
 
 /* ---- the maps ---- */
+
+/* The alignment head is read shifted only. */
+static void add_map(attend_map_selection *s, const attend_config *c, int layer, int head, bool shifted)
+{
+    const attend_alignment map = { .layer = layer, .head = head, .shifted = shifted };
+    if (shifted || !attend_alignment_has_null(map, c)) s->scores[s->count++].map = map;
+}
 
 static int list_maps(attend_map_selection *s, const attend_config *c)
 {
     const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS),
               heads = attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
     if (layers == 0) return attend_fail(ATTEND_BAD_USAGE, "the model has no attention to align by");
-    s->scores = attend_memory_zeroed(1 + (size_t)layers * ((size_t)heads + 1), sizeof *s->scores);
+    s->scores = attend_memory_zeroed(2 * (1 + (size_t)layers * ((size_t)heads + 1)), sizeof *s->scores);
     if (!s->scores) return attend_fail(ATTEND_NO_MEMORY, "no memory for %d maps", layers * heads);
-    if (layers > 1) s->scores[s->count++].map = (attend_alignment){ .layer = -1, .head = -1 };
-    for (int l = 0; l < layers; l++) s->scores[s->count++].map = (attend_alignment){ .layer = l, .head = -1 };
-    for (int l = 0; heads > 1 && l < layers; l++)
-        for (int h = 0; h < heads; h++) s->scores[s->count++].map = (attend_alignment){ .layer = l, .head = h };
+    for (int shift = 0; shift < 2; shift++) {
+        const bool shifted = shift == 1;
+        if (layers - (c->alignment_head ? 1 : 0) > 1) add_map(s, c, -1, -1, shifted);
+        for (int l = 0; l < layers; l++) add_map(s, c, l, -1, shifted);
+        for (int l = 0; heads > 1 && l < layers; l++)
+            for (int h = 0; h < heads; h++) add_map(s, c, l, h, shifted);
+    }
     return ATTEND_OK;
 }
 
@@ -151,13 +161,14 @@ static int add_gold(attend_map_selection *s, int pair, const attend_pair_links *
     return status;
 }
 
-/* The source token with the largest weight. As for links between words, the source's end does not count. */
-static int most_attended(const attend_real *row, int count)
+/* The source token with the largest weight. As for links between words, the source's end does not count, but with
+ * has_null a larger weight there means that there is no link: -1. */
+static int most_attended(const attend_real *row, int count, bool has_null)
 {
     int best = 0;
     for (int j = 1; j < attend_pipeline_source_length(count); j++)
         if (row[j] > row[best]) best = j;
-    return best;
+    return has_null && row[count - 1] > row[best] ? -1 : best;
 }
 
 static int add_tokens(numbers *tokens, numbers *lengths, const int *ids, int count)
@@ -183,7 +194,7 @@ static int add_pair(attend_map_selection *s, int pair)
         int *to = status == ATTEND_OK ? grow(&s->attended, (size_t)r->target_count) : NULL;
         if (status == ATTEND_OK && !to) status = no_memory();
         for (int i = 0; status == ATTEND_OK && i < r->target_count; i++)
-            to[i] = most_attended(r->weights + (size_t)i * (size_t)r->source_count, r->source_count);
+            to[i] = most_attended(r->weights + (size_t)i * (size_t)r->source_count, r->source_count, r->has_null);
     }
     return status;
 }
@@ -225,8 +236,10 @@ static int count_pair(attend_map_selection *s, const alignment_space *space, int
     if (status == ATTEND_OK && space)
         attend_alignment_agreed(space, sources, targets, ATTEND_ALIGNER_THRESHOLD, gold, gold_count);
     for (int k = 0; status == ATTEND_OK && k < s->count; k++, attended += targets) {
-        for (int i = 0; i < targets; i++) s->links[i] = (attend_word_link){ .source = attended[i], .target = i };
-        status = attend_aer_add(&s->scores[k].sums, s->links, targets, gold, gold_count);
+        int links = 0;
+        for (int i = 0; i < targets; i++)
+            if (attended[i] >= 0) s->links[links++] = (attend_word_link){ .source = attended[i], .target = i };
+        status = attend_aer_add(&s->scores[k].sums, s->links, links, gold, gold_count);
     }
     attend_memory_free(gold);
     return status;

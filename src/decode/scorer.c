@@ -130,8 +130,10 @@ int attend_scorer_set_alignment(attend_scorer *s, attend_alignment alignment)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
     const int status = attend_alignment_check(alignment, attend_model_config(s->m));
-    if (status == ATTEND_OK) s->alignment = alignment;
-    return status;
+    if (status != ATTEND_OK) return status;
+    s->alignment = alignment;
+    s->alignment.shifted |= attend_alignment_has_null(alignment, attend_model_config(s->m));
+    return ATTEND_OK;
 }
 
 int attend_scorer_set_compute(attend_scorer *s, attend_compute_precision precision)
@@ -191,8 +193,10 @@ static int encode(attend_scorer *s, scorer_pair *pair, attend_side side, const c
 
 /* ---- a group of pairs ---- */
 
-/* The mean of the maps of an alignment. `from` has all maps of a pair, each with `area` weights. */
-static void average_maps(const attend_scorer *s, attend_alignment alignment, const real *from, size_t area, real *to)
+/* The mean of the maps of an alignment, each row of a token. `from` has all maps of a pair, each with `area` weights in
+ * rows of `width`. */
+static void average_maps(const attend_scorer *s, attend_alignment alignment, const real *from, size_t area,
+                         size_t width, real *to)
 {
     const attend_config *config = attend_model_config(s->m);
     const int layers = attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS),
@@ -200,8 +204,9 @@ static void average_maps(const attend_scorer *s, attend_alignment alignment, con
     const real maps = (real)attend_alignment_map_count(alignment, config);
     memset(to, 0, area * sizeof *to);
     for (int k = 0; k < layers * heads; k++, from += area)
-        for (size_t j = 0; attend_alignment_includes(alignment, k / heads, k % heads) && j < area; j++)
+        for (size_t j = 0; attend_alignment_includes(alignment, config, k / heads, k % heads) && j < area; j++)
             to[j] += from[j] / maps;
+    if (alignment.shifted) memmove(to, to + width, (area - width) * sizeof *to); /* the last row stays */
 }
 
 /* The number of maps of a pair: layers * heads. */
@@ -256,7 +261,7 @@ static int score_group(attend_scorer *s, attend_ctx *c, int first, int count)
         if (p->is_non_finite) p->fault = "the model's probabilities for it are not finite";
         s->results[s->valid[first + i]].log_probability = p->is_non_finite ? 0 : sums[i];
         if (!s->weights) continue;
-        average_maps(s, s->alignment, from, area_of(p), s->mean_maps + p->weights);
+        average_maps(s, s->alignment, from, area_of(p), (size_t)p->sides[0].count, s->mean_maps + p->weights);
         from += map_count(s) * area_of(p);
     }
     attend_memory_free(source);
@@ -346,6 +351,7 @@ static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_sco
     r->rows = p->sides[1].count + 1;
     r->row_log_probability = s->row_log_p + p->rows;
     r->weights = s->weights ? s->mean_maps + p->weights : NULL;
+    r->has_null = s->weights && attend_alignment_has_null(s->alignment, attend_model_config(s->m));
     r->target = attend_pipeline_ids(target, &p->sides[1]), r->target_count = p->sides[1].count;
     r->target_spans = attend_pipeline_spans(target, &p->sides[1]);
     if (s->is_language_model) return;
@@ -457,8 +463,11 @@ int attend_scorer_result_for(attend_scorer *s, int pair, attend_alignment alignm
         s->other_capacity = s->other_weights ? area : 0;
         if (!s->other_weights) return attend_fail(ATTEND_NO_MEMORY, "no memory for a map of %zu weights", area);
     }
-    average_maps(s, alignment, s->maps + map_count(s) * s->pairs[pair].weights, area, s->other_weights);
+    alignment.shifted |= attend_alignment_has_null(alignment, attend_model_config(s->m));
+    average_maps(s, alignment, s->maps + map_count(s) * s->pairs[pair].weights, area,
+                 (size_t)s->pairs[pair].sides[0].count, s->other_weights);
     s->other = *r, s->other.weights = s->other_weights;
+    s->other.has_null = attend_alignment_has_null(alignment, attend_model_config(s->m));
     *result = &s->other;
     return ATTEND_OK;
 }
@@ -492,7 +501,7 @@ int attend_scorer_links(const attend_scored_pair *r, attend_word_link *links, in
     ATTEND_REQUIRE(0, r && (links || capacity < 1));
     if (r->fault || !r->weights) return 0;
     const attend_tokenized_text source = source_of(r), target = target_of(r);
-    return attend_word_links(&source, &target, r->weights, r->source_count, links, capacity);
+    return attend_word_links(&source, &target, r->weights, r->source_count, r->has_null, links, capacity);
 }
 
 void attend_scorer_word_counts(const attend_scored_pair *r, int *sources, int *targets)

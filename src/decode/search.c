@@ -58,6 +58,7 @@ static void search_free(search *s)
     attend_memory_free(s->nodes);
     attend_memory_free(s->counts);
     attend_memory_free(s->candidates);
+    attend_memory_free(s->branches);
     attend_memory_free(s->best);
     attend_memory_free(s->coverage);
     attend_memory_free(s->history);
@@ -97,6 +98,10 @@ static bool search_new(search *s, const attend_search_sources *x)
     s->candidates = attend_memory_zeroed(s->o.sample ? 1 : width * width, sizeof *s->candidates);
     s->best = attend_memory_zeroed(width, sizeof *s->best);
     bool ok = s->beams && s->counts && s->candidates && s->best;
+    if (ok && s->report) {
+        s->branches = attend_memory_zeroed(s->o.sample ? width : width * width, sizeof *s->branches);
+        ok = s->branches != NULL;
+    }
     if (ok) s->parents = s->counts + s->count, s->tokens = s->parents + all, s->last = s->tokens + all;
     const int *prefix = x->prefix;
     for (int i = 0; ok && i < s->count; i++) {
@@ -231,32 +236,81 @@ static candidate candidate_of(const search *s, int row, int token)
                                               : attend_ensemble_token(&s->ensemble, row, token));
 }
 
-static int add_node(search *s, const beam *b, const candidate *c)
+/* ---- branches that are reported ---- */
+
+static attend_search_branch branch_of(const search *s, const candidate *c, int rows)
+{
+    const int last = s->last[c->hypothesis];
+    return (attend_search_branch){ .parent = last >= 0 ? s->nodes[last].number : -1,
+                                   .number = -1,
+                                   .token = c->token,
+                                   .log_probability = (double)c->log_p,
+                                   .total = c->sum,
+                                   .score = c->sum / penalty_of(s, rows) };
+}
+
+/* All candidates of a step, before the best are chosen. */
+static void add_branches(search *s, int count, int rows)
+{
+    for (int i = 0; s->branches && i < count; i++)
+        if (s->candidates[i].sum > -INFINITY) s->branches[s->branch_count++] = branch_of(s, &s->candidates[i], rows);
+}
+
+/* A candidate that is continued or finished: one of those above, or the only one of its hypothesis. */
+static void keep_branch(search *s, const candidate *c, int number, bool ended, int rows)
+{
+    if (!s->branches) return;
+    attend_search_branch b = branch_of(s, c, rows);
+    int at = 0;
+    while (at < s->branch_count &&
+           (s->branches[at].parent != b.parent || s->branches[at].token != b.token || s->branches[at].number >= 0))
+        at++;
+    if (at == s->branch_count) s->branch_count++;
+    b.number = number, b.ended = ended;
+    s->branches[at] = b;
+}
+
+/* ---- nodes ---- */
+
+static int add_node(search *s, beam *b, const candidate *c, bool ended, int rows)
 {
     const int n = (int)s->node_count++;
-    s->nodes[n] = (node){ .parent = s->last[c->hypothesis], .token = c->token, .sum = c->sum, .log_p = c->log_p };
+    keep_branch(s, c, b->node_count, ended, rows);
+    s->nodes[n] = (node){
+        .parent = s->last[c->hypothesis], .token = c->token, .number = b->node_count++, .sum = c->sum, .log_p = c->log_p
+    };
     if (!s->needs_weights || b->length == 0) return n;
     real *weights = s->blocks->numbers + s->blocks->used; /* zeroed */
     s->blocks->used += (size_t)b->length;
-    attend_ensemble_weights(&s->ensemble, c->hypothesis, b->length, weights);
+    attend_ensemble_weights(&s->ensemble, c->hypothesis, b->length, false, weights);
+    if (c->token == ATTEND_END) attend_ensemble_weights(&s->ensemble, c->hypothesis, b->length, true, weights);
     s->nodes[n].weights = weights;
     return n;
 }
 
-static void continue_with(search *s, beam *b, const candidate *c, int slot)
+/* A shifted alignment (attend_alignment) takes the weights of a token from the step that has read it: adds them to the
+ * last node of each of these rows. */
+static void add_shifted_weights(search *s, const beam *b, int first, int running)
+{
+    for (int row = first; s->needs_weights && b->length > 0 && row < first + running; row++)
+        if (s->last[row] >= 0)
+            attend_ensemble_weights(&s->ensemble, row, b->length, true, s->nodes[s->last[row]].weights);
+}
+
+static void continue_with(search *s, beam *b, const candidate *c, int slot, int rows)
 {
     b->from[b->running] = c->hypothesis;
     b->slots[b->running] = slot;
-    b->nodes[b->running++] = add_node(s, b, c);
+    b->nodes[b->running++] = add_node(s, b, c, false, rows);
 }
 
 /* Extends a hypothesis by a token, or finishes it. */
 static void extend(search *s, beam *b, const candidate *c, int slot, int rows)
 {
     if (c->token == ATTEND_END)
-        finish(s, b, add_node(s, b, c), slot, rows, true);
+        finish(s, b, add_node(s, b, c, true, rows), slot, rows, true);
     else
-        continue_with(s, b, c, slot);
+        continue_with(s, b, c, slot, rows);
 }
 
 /* Sets (flag 1) or clears (0) the flags of the tokens that would repeat an n-gram of a hypothesis. */
@@ -293,6 +347,7 @@ static void search_step(search *s, beam *b, int first, int running, int rows)
 {
     int n = 0;
     for (int i = first; i < first + running; i++) n = add_candidates(s, i, rows, n);
+    add_branches(s, n, rows);
     n = keep_best(s->candidates, n, s->o.beam);
     for (int i = 0; i < n; i++) {
         const candidate *c = &s->candidates[i];
@@ -343,7 +398,7 @@ static void end_all(search *s, beam *b, int first, int running, int rows)
     for (int i = 0; i < ends; i++) {
         const candidate c = candidate_of(s, one ? first : first + i, ATTEND_END);
         if (c.sum > -INFINITY) /* false for NaN */
-            finish(s, b, add_node(s, b, &c), one ? i : b->slots[i], rows, false);
+            finish(s, b, add_node(s, b, &c, true, rows), one ? i : b->slots[i], rows, false);
     }
 }
 
@@ -355,7 +410,7 @@ static void advance(search *s, beam *b, int first, int rows)
         end_all(s, b, first, running, rows);
     } else if (rows <= b->prefix_count) {
         const candidate c = candidate_of(s, first, b->prefix[rows - 1]);
-        if (c.sum > -INFINITY) continue_with(s, b, &c, 0);
+        if (c.sum > -INFINITY) continue_with(s, b, &c, 0, rows);
     } else if (s->o.sample) {
         sample_step(s, b, first, running, rows);
     } else {
@@ -376,7 +431,10 @@ static int step(search *s, int rows)
         const int running = b->running;
         if (running && !reserve_nodes(s, (size_t)s->width, b->length))
             return attend_fail(ATTEND_NO_MEMORY, "no memory for %d hypotheses of a source", s->width);
+        if (running) add_shifted_weights(s, b, first, running);
+        s->branch_count = 0;
         if (running) advance(s, b, first, rows);
+        if (s->branch_count > 0) s->report(s->user, i, rows, s->branches, s->branch_count);
         first += running;
     }
     return ATTEND_OK;
@@ -398,6 +456,17 @@ static int collect_running(search *s)
     return n;
 }
 
+/* Ends the sources whose results are no longer needed. */
+static void ask_to_stop(search *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        beam *b = &s->beams[i];
+        if (b->running == 0 || !s->stop(s->user, i)) continue;
+        b->running = b->done_count = 0;
+        b->is_stopped = true;
+    }
+}
+
 static int run(search *s)
 {
     for (int i = 0; i < s->count; i++) {
@@ -407,6 +476,7 @@ static int run(search *s)
     int status = ATTEND_OK;
     for (int rows = 1, n = s->count; status == ATTEND_OK && n > 0; rows++) {
         status = step(s, rows);
+        if (s->stop) ask_to_stop(s);
         n = collect_running(s);
     }
     return status;
@@ -414,7 +484,7 @@ static int run(search *s)
 
 /* ---- the search ---- */
 
-static int check_options(const attend_search_options *o)
+int attend_search_check_options(const attend_search_options *o)
 {
     if (!o->sample && (o->beam < 1 || o->beam > 1024))
         return attend_fail(ATTEND_BAD_USAGE, "beam is %d; it must be from 1 to 1024", o->beam);
@@ -442,6 +512,13 @@ static int check_options(const attend_search_options *o)
                            "(above 0, at most 1)",
                            o->temperature, o->top_k, o->top_p);
     return ATTEND_OK;
+}
+
+int attend_search_check_branches(const attend_search_options *o)
+{
+    if (o->sample || o->beam <= ATTEND_MAX_BRANCH_BEAM) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_USAGE, "beam is %d; branches are reported for a beam of at most %d", o->beam,
+                       ATTEND_MAX_BRANCH_BEAM);
 }
 
 static int check_prefixes(const search *s, const attend_search_sources *x)
@@ -482,14 +559,20 @@ int attend_search_ensemble(attend_search_result **out, attend_ctx *const *contex
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && contexts && models && sources);
     static const attend_search_options defaults = ATTEND_SEARCH_OPTIONS_INIT;
     *out = NULL;
-    search s = { .o = options ? *options : defaults, .count = sources->count };
+    search s = { .o = options ? *options : defaults,
+                 .count = sources->count,
+                 .stop = sources->stop,
+                 .report = sources->branches,
+                 .user = sources->user };
     s.width = s.o.sample ? s.o.n_best : s.o.beam;
-    int status = check_options(&s.o);
+    int status = attend_search_check_options(&s.o);
+    if (status == ATTEND_OK && s.report) status = attend_search_check_branches(&s.o);
     if (status == ATTEND_OK)
         status = attend_ensemble_new(&s.ensemble, contexts, models, model_count, sources->count, sources->tokens,
                                      sources->lengths);
     s.vocabulary = s.ensemble.vocabulary;
     s.needs_weights = (s.o.weights || s.o.coverage_penalty != 0) && s.ensemble.attending;
+    if (status == ATTEND_OK && !s.needs_weights) attend_ensemble_omit_weights(&s.ensemble);
     if (status == ATTEND_OK && s.o.coverage_penalty > 0 && !s.ensemble.attending)
         status = attend_fail(ATTEND_BAD_USAGE, "a coverage penalty needs a model with cross-attention");
     if (status == ATTEND_OK) status = check_prefixes(&s, sources);

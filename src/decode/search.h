@@ -11,9 +11,10 @@
 typedef struct search_node {
     int parent; /* -1: none */
     int token;
-    double sum;                 /* log p of the hypothesis up to this token */
-    attend_real log_p;          /* of this token */
-    const attend_real *weights; /* (source tokens); NULL: not needed */
+    int number;           /* among the nodes of its source */
+    double sum;           /* log p of the hypothesis up to this token */
+    attend_real log_p;    /* of this token */
+    attend_real *weights; /* (source tokens); NULL: not needed */
 } search_node;
 
 /* A finished hypothesis. */
@@ -35,6 +36,8 @@ typedef struct search_beam {
     int *slots;       /* (width) sampling: their positions in `done` */
     search_end *done; /* (n_best) finished hypotheses, best first; sampling: by slot */
     int done_count;
+    int node_count; /* nodes of this source */
+    bool is_stopped;
 } search_beam;
 
 /* Memory for attention weights. */
@@ -55,6 +58,9 @@ typedef struct search {
     attend_search_options o;
     attend_ensemble ensemble;
     int count, vocabulary;
+    attend_stop_fn stop;
+    attend_branches_fn report;
+    void *user;     /* of both */
     int max_source; /* tokens of the longest source */
     int width;      /* maximum hypotheses of a source: the beam size, or the number of samples */
     bool needs_weights;
@@ -64,10 +70,12 @@ typedef struct search {
     search_block *blocks;                  /* the newest first */
     int *counts, *parents, *tokens, *last; /* of the step: see attend_decoding_step; last: node of each hypothesis */
     search_candidate *candidates;          /* (beam * beam) */
-    attend_top_k_entry *best;              /* (beam) */
-    double *coverage;                      /* (max_source) */
-    int *history;                          /* (maximum limit) tokens of one hypothesis */
-    unsigned char *banned;                 /* (vocabulary) tokens that would repeat an n-gram; NULL: allowed */
+    attend_search_branch *branches;        /* (beam * beam, or samples) of one source and step; NULL: not reported */
+    int branch_count;
+    attend_top_k_entry *best; /* (beam) */
+    double *coverage;         /* (max_source) */
+    int *history;             /* (maximum limit) tokens of one hypothesis */
+    unsigned char *banned;    /* (vocabulary) tokens that would repeat an n-gram; NULL: allowed */
     attend_sampler sampler;
 } search;
 
@@ -82,7 +90,13 @@ typedef struct attend_search_bytes {
 attend_search_bytes attend_search_estimate(const attend_search_options *o, const attend_model *const *models,
                                            int model_count, int length, int prefix);
 
-/* Collects the finished hypotheses. ATTEND_FAILED if a source has none. */
+/* ATTEND_BAD_USAGE if an option is out of range. */
+int attend_search_check_options(const attend_search_options *o);
+/* ATTEND_BAD_USAGE if the beam is too large for branches. */
+int attend_search_check_branches(const attend_search_options *o);
+/* Collects the finished hypotheses. ATTEND_FAILED if a source has none and was not stopped. */
 int attend_search_collect(const search *s, attend_search_result **out);
+/* A copy of the hypotheses of one source, as its only source. without weights: their weights are NULL. */
+int attend_search_result_extract(attend_search_result **out, const attend_search_result *r, int source, bool weights);
 
 #endif

@@ -9,7 +9,8 @@ typedef attend_real real;
 
 struct attend_search_result {
     int count;
-    int *first; /* (count + 1) index of the first hypothesis of each source */
+    int *first;   /* (count + 1) index of the first hypothesis of each source */
+    int *lengths; /* (count) tokens of each source */
     attend_translation *list;
     int *tokens;
     real *numbers;
@@ -19,6 +20,7 @@ void attend_search_result_free(attend_search_result *r)
 {
     if (!r) return;
     attend_memory_free(r->first);
+    attend_memory_free(r->lengths);
     attend_memory_free(r->list);
     attend_memory_free(r->tokens);
     attend_memory_free(r->numbers);
@@ -81,15 +83,49 @@ static int result_new(attend_search_result **out, int sources, size_t count, siz
     if (r) {
         r->count = sources;
         r->first = attend_memory_zeroed((size_t)sources + 1, sizeof *r->first);
+        r->lengths = attend_memory_zeroed((size_t)sources, sizeof *r->lengths);
         r->list = attend_memory_zeroed(count, sizeof *r->list);
         r->tokens = attend_memory_zeroed(tokens, sizeof *r->tokens);
         r->numbers = attend_memory_zeroed(numbers, sizeof *r->numbers);
     }
-    if (!r || !r->first || !r->list || !r->tokens || !r->numbers) {
+    if (!r || !r->first || !r->lengths || !r->list || !r->tokens || !r->numbers) {
         attend_search_result_free(r);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for %zu translations", count);
     }
     *out = r;
+    return ATTEND_OK;
+}
+
+int attend_search_result_extract(attend_search_result **out, const attend_search_result *r, int source, bool weights)
+{
+    const int first = r->first[source], count = r->first[source + 1] - first;
+    size_t tokens = 0, numbers = 0;
+    for (int i = first; i < first + count; i++) {
+        const attend_translation *t = &r->list[i];
+        tokens += (size_t)t->count;
+        numbers += ((size_t)t->count + 1) * (1 + (weights && t->weights ? (size_t)r->lengths[source] : 0));
+    }
+    attend_search_result *x = NULL;
+    const int status = result_new(&x, 1, (size_t)count, tokens, numbers);
+    if (status != ATTEND_OK) return status;
+    int *token = x->tokens;
+    real *number = x->numbers;
+    x->first[1] = count;
+    x->lengths[0] = r->lengths[source];
+    for (int i = 0; i < count; i++) {
+        const attend_translation *t = &r->list[first + i];
+        const size_t rows = (size_t)t->count + 1, all = rows * (size_t)r->lengths[source];
+        x->list[i] = *t;
+        x->list[i].tokens = token, x->list[i].token_log_probability = number, x->list[i].weights = NULL;
+        if (t->count > 0) memcpy(token, t->tokens, (size_t)t->count * sizeof *token);
+        memcpy(number, t->token_log_probability, rows * sizeof *number);
+        token += t->count, number += rows;
+        if (!weights || !t->weights) continue;
+        if (all > 0) memcpy(number, t->weights, all * sizeof *number);
+        x->list[i].weights = number;
+        number += all;
+    }
+    *out = x;
     return ATTEND_OK;
 }
 
@@ -98,6 +134,7 @@ int attend_search_collect(const search *s, attend_search_result **out)
     size_t count = 0, tokens = 0, numbers = 0;
     for (int i = 0; i < s->count; i++) {
         const search_beam *b = &s->beams[i];
+        if (b->is_stopped) continue;
         if (b->done_count == 0 || (s->o.sample && b->done_count < s->o.n_best))
             return attend_fail(ATTEND_FAILED, "source %d: the model's probabilities are not finite", i);
         for (int j = 0; j < b->done_count; j++) {
@@ -114,6 +151,7 @@ int attend_search_collect(const search *s, attend_search_result **out)
         for (int j = 0; j < s->beams[i].done_count; j++)
             r->list[n++] = translation_of(s, &s->beams[i], &s->beams[i].done[j], &token, &number);
         r->first[i + 1] = n;
+        r->lengths[i] = s->beams[i].length;
     }
     *out = r;
     return ATTEND_OK;

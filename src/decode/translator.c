@@ -43,68 +43,75 @@ static int check(const attend_model *const *models, int count, const attend_tran
 }
 
 /* One position of a model is taken by the end of a source, or the beginning of a target. */
-static void limit_tokens(attend_translator *t, const attend_model *m)
+static void limit_tokens(translator_setup *s, const attend_model *m)
 {
     for (int side = 0; side < 2; side++) {
         const int max = attend_config_max_tokens(attend_model_config(m), side) - 1;
-        if (max < t->max_tokens[side]) t->max_tokens[side] = max;
+        if (max < s->max_tokens[side]) s->max_tokens[side] = max;
     }
-}
-
-static int fill(attend_translator *t, const attend_model *const *models)
-{
-    const size_t contexts = (size_t)t->o.threads * (size_t)t->model_count;
-    t->models = attend_memory_zeroed((size_t)t->model_count, sizeof *t->models);
-    t->contexts = attend_memory_zeroed(contexts, sizeof *t->contexts);
-    if (!t->models || !t->contexts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
-    t->max_tokens[0] = t->max_tokens[1] = t->o.max_tokens;
-    for (int i = 0; i < t->model_count; i++) {
-        t->models[i] = models[i];
-        limit_tokens(t, models[i]);
-    }
-    t->is_language_model = attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
-    int status = attend_pipelines_from_model(t->sides, models[0]);
-    attend_pipelines_set_unit(t->sides, t->o.unit);
-    if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->o.threads);
-    for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) {
-        status = attend_ctx_new(&t->contexts[i]);
-        if (status == ATTEND_OK) status = attend_ctx_set_compute(t->contexts[i], t->o.compute);
-        if (status == ATTEND_OK) attend_ctx_set_pool(t->contexts[i], t->pool);
-    }
-    return status;
 }
 
 /* Divides the memory limit. If the usual batches are larger than the share of a thread, fewer threads have larger
  * shares. */
-static int limit_memory(attend_translator *t, const attend_model *const *models)
+static int limit_memory(translator_setup *s, int *threads)
 {
     enum { USUAL = 25, MIN_BATCH = 200 }; /* tokens of a line, and of the least batch that is not slow */
-    int status = attend_memory_limit_set(&t->limit, t->o.memory, models, t->model_count, t->o.threads);
-    const double line = attend_search_estimate(&t->o.search, models, t->model_count, USUAL, 0).work;
-    while (status == ATTEND_OK && t->o.threads > 1 && t->limit.share < line * MIN_BATCH / USUAL)
-        status = attend_memory_limit_set(&t->limit, t->o.memory, models, t->model_count, --t->o.threads);
+    int status = attend_memory_limit_set(&s->limit, s->o.memory, s->models, s->model_count, *threads);
+    const double line = attend_search_estimate(&s->o.search, s->models, s->model_count, USUAL, 0).work;
+    while (status == ATTEND_OK && *threads > 1 && s->limit.share < line * MIN_BATCH / USUAL)
+        status = attend_memory_limit_set(&s->limit, s->o.memory, s->models, s->model_count, --*threads);
     return status;
 }
 
-static int translator_new(attend_translator **out, const attend_model *const *models, int model_count,
-                          const attend_translator_options *options)
+int attend_translator_setup_new(translator_setup *s, const attend_model *const *models, int model_count,
+                                const attend_translator_options *options, int *threads)
 {
-    int status = check(models, model_count, options);
+    int count = 0;
+    for (int i = 0; i < model_count; i++) count += attend_model_member_count(models[i]);
+    s->models = attend_memory_zeroed((size_t)count + ATTEND_MAX_MEMBERS, sizeof *s->models);
+    if (!s->models) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
+    for (int i = 0; i < model_count; i++)
+        s->model_count += attend_model_list_members(models[i], s->models + s->model_count);
+    int status = check(s->models, s->model_count, options);
     if (status != ATTEND_OK) return status;
-    attend_translator *t = attend_memory_zeroed(1, sizeof *t);
-    if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
-    t->o = *options, t->model_count = model_count;
-    status = limit_memory(t, models);
-    if (status == ATTEND_OK) status = fill(t, models);
-    if (status != ATTEND_OK) {
-        attend_translator_free(t);
-        return status;
+    s->o = *options;
+    s->max_tokens[0] = s->max_tokens[1] = s->o.max_tokens;
+    s->has_null = true;
+    for (int i = 0; i < s->model_count; i++) {
+        const attend_model *m = s->models[i];
+        limit_tokens(s, m);
+        s->has_null &= attend_alignment_has_null(attend_model_alignment(m), attend_model_config(m));
     }
-    if (attend_tokenizer_kind(t->sides[ATTEND_TARGET].tokenizer) != ATTEND_TOKENS_WORD)
-        t->o.replace_unknown = false; /* no token is unknown */
-    if (t->o.replace_unknown) t->o.search.weights = true;
-    *out = t;
-    return ATTEND_OK;
+    s->is_language_model = attend_model_config(models[0])->task == ATTEND_TASK_LANGUAGE_MODEL;
+    return limit_memory(s, threads);
+}
+
+void attend_translator_setup_finish(translator_setup *s, const attend_pipeline sides[2])
+{
+    if (attend_tokenizer_kind(sides[ATTEND_TARGET].tokenizer) != ATTEND_TOKENS_WORD)
+        s->o.replace_unknown = false; /* no token is unknown */
+    if (s->o.replace_unknown) s->o.search.weights = true;
+}
+
+void attend_translator_setup_free(translator_setup *s)
+{
+    attend_memory_free(s->models);
+}
+
+static int fill(attend_translator *t)
+{
+    const size_t contexts = (size_t)t->threads * (size_t)t->setup.model_count;
+    t->contexts = attend_memory_zeroed(contexts, sizeof *t->contexts);
+    if (!t->contexts) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
+    int status = attend_pipelines_from_model(t->sides, t->setup.models[0]);
+    attend_pipelines_set_unit(t->sides, t->setup.o.unit);
+    if (status == ATTEND_OK) status = attend_pool_new(&t->pool, t->threads);
+    for (size_t i = 0; status == ATTEND_OK && i < contexts; i++) {
+        status = attend_ctx_new(&t->contexts[i]);
+        if (status == ATTEND_OK) status = attend_ctx_set_compute(t->contexts[i], t->setup.o.compute);
+        if (status == ATTEND_OK) attend_ctx_set_pool(t->contexts[i], t->pool);
+    }
+    return status;
 }
 
 int attend_translator_new_ensemble(attend_translator **out, const attend_model *const *models, int model_count,
@@ -112,16 +119,18 @@ int attend_translator_new_ensemble(attend_translator **out, const attend_model *
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && models && options);
     *out = NULL;
-    int count = 0;
-    for (int i = 0; i < model_count; i++) count += attend_model_member_count(models[i]);
-    if (count == model_count) return translator_new(out, models, model_count, options);
-    const attend_model **all = attend_memory_zeroed((size_t)count + ATTEND_MAX_MEMBERS, sizeof *all);
-    if (!all) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
-    count = 0;
-    for (int i = 0; i < model_count; i++) count += attend_model_list_members(models[i], all + count);
-    const int status = translator_new(out, all, count, options);
-    attend_memory_free(all);
-    return status;
+    attend_translator *t = attend_memory_zeroed(1, sizeof *t);
+    if (!t) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
+    t->threads = options->threads;
+    int status = attend_translator_setup_new(&t->setup, models, model_count, options, &t->threads);
+    if (status == ATTEND_OK) status = fill(t);
+    if (status != ATTEND_OK) {
+        attend_translator_free(t);
+        return status;
+    }
+    attend_translator_setup_finish(&t->setup, t->sides);
+    *out = t;
+    return ATTEND_OK;
 }
 
 int attend_translator_new(attend_translator **out, const attend_model *m, const attend_translator_options *options)
@@ -133,14 +142,7 @@ int attend_translator_new(attend_translator **out, const attend_model *m, const 
 /* Frees the results of the last run; most memory is kept for the next. */
 static void clear_results(attend_translator *t)
 {
-    for (int i = 0; i < t->count; i++) {
-        attend_unknown_list_free(&t->lines[i].unknown_spans);
-        attend_memory_free(t->lines[i].unknowns);
-        attend_memory_free(t->lines[i].hypotheses);
-        attend_memory_free(t->lines[i].spans);
-        attend_string_free(&t->lines[i].text);
-        attend_search_result_free(t->lines[i].own_search);
-    }
+    for (int i = 0; i < t->count; i++) attend_translator_line_free(&t->lines[i]);
     for (int i = 0; i < t->batch_count; i++) attend_search_result_free(t->batches[i].search);
     t->count = t->order_count = t->batch_count = 0;
     for (int side = 0; side < 2; side++) attend_pipeline_clear(&t->sides[side]);
@@ -150,11 +152,11 @@ void attend_translator_free(attend_translator *t)
 {
     if (!t) return;
     clear_results(t);
-    for (int i = 0; t->contexts && i < t->o.threads * t->model_count; i++) attend_ctx_free(t->contexts[i]);
+    for (int i = 0; t->contexts && i < t->threads * t->setup.model_count; i++) attend_ctx_free(t->contexts[i]);
     attend_memory_free(t->contexts);
     attend_pool_free(t->pool);
     for (int side = 0; side < 2; side++) attend_pipeline_free(&t->sides[side]);
-    attend_memory_free(t->models);
+    attend_translator_setup_free(&t->setup);
     attend_memory_free(t->lines);
     attend_memory_free(t->order);
     attend_memory_free(t->batches);
@@ -189,14 +191,14 @@ static int reserve_lines(attend_translator *t, int count)
     return ATTEND_OK;
 }
 
-/* Estimates the memory of an encoded line: sets line->work and returns the bytes of its result. */
-static double estimate(const attend_translator *t, translator_line *line)
+double attend_translator_estimate(translator_line *line, const attend_search_options *options)
 {
+    const translator_setup *s = line->texts.setup;
     if (!line->needs_search) return 0;
     const attend_search_bytes bytes =
-        attend_search_estimate(&t->o.search, t->models, t->model_count, line->source.count, line->prefix.count);
+        attend_search_estimate(options, s->models, s->model_count, line->source.count, line->prefix.count);
     line->work = bytes.work;
-    if (bytes.work + bytes.kept <= t->limit.all) return bytes.kept;
+    if (bytes.work + bytes.kept <= s->limit.all) return bytes.kept;
     line->fault = attend_memory_limit_fault;
     line->needs_search = false;
     line->work = 0;
@@ -206,22 +208,20 @@ static double estimate(const attend_translator *t, translator_line *line)
 /* Encodes all lines, or, if `some`, as many as fit into memory together, but at least one. */
 static int add_lines(attend_translator *t, const translator_input *in, bool some)
 {
-    static const attend_hypothesis empty = { .text = "" };
+    const attend_memory_limit *limit = &t->setup.limit;
     double kept = 0;
     int status = reserve_lines(t, in->count);
     for (int i = 0; status == ATTEND_OK && i < in->count; i++) {
         translator_line *line = &t->lines[i];
-        status = attend_translator_encode(t, line, in->lines[i], in->sizes[i], in->prefixes ? in->prefixes[i] : NULL,
+        status = attend_translator_encode((translator_texts){ &t->setup, t->sides }, line, t->line_number, in->lines[i],
+                                          in->sizes[i], in->prefixes ? in->prefixes[i] : NULL,
                                           in->prefixes ? in->prefix_sizes[i] : 0);
         if (status != ATTEND_OK) break;
-        kept += estimate(t, line);
-        if (some && i > 0 && (kept > t->limit.results || line->work > t->limit.share)) {
-            t->line_number--; /* the line is for the next run */
-            break;
-        }
-        line->result = (attend_line_result){ .hypotheses = &empty, .count = 1, .fault = line->fault };
-        t->count = i + 1;
-        if (some && line->work > t->limit.share) break; /* alone */
+        kept += attend_translator_estimate(line, &t->setup.o.search);
+        if (some && i > 0 && (kept > limit->results || line->work > limit->share)) break; /* for the next run */
+        attend_translator_write_empty(line);
+        t->count = i + 1, t->line_number++;
+        if (some && line->work > limit->share) break; /* alone */
     }
     return status;
 }
@@ -229,10 +229,16 @@ static int add_lines(attend_translator *t, const translator_input *in, bool some
 static int run(attend_translator *t, const translator_input *in, bool some)
 {
     clear_results(t);
-    if (t->is_language_model && in->prefixes)
+    if (t->setup.is_language_model && in->prefixes)
         return attend_fail(ATTEND_BAD_USAGE, "a language model continues its lines and takes no other prefixes");
     const int status = add_lines(t, in, some);
     return status == ATTEND_OK ? attend_translator_decode(t) : status;
+}
+
+void attend_translator_set_line(attend_translator *t, uint64_t number)
+{
+    ATTEND_REQUIRE_VOID(t);
+    t->line_number = number;
 }
 
 int attend_translator_run_from(attend_translator *t, int count, const char *const *lines, const size_t *sizes,
@@ -269,7 +275,7 @@ const attend_line_result *attend_translator_result(const attend_translator *t, i
 const attend_tokenizer *attend_translator_tokenizer(const attend_translator *t, bool target)
 {
     ATTEND_REQUIRE(NULL, t);
-    return t->sides[target || t->is_language_model].tokenizer;
+    return t->sides[target || t->setup.is_language_model].tokenizer;
 }
 
 int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis *h, attend_word_link *links, int room)
@@ -283,5 +289,5 @@ int attend_hypothesis_links(const attend_line_result *r, const attend_hypothesis
     const attend_tokenized_text target = {
         .text = h->text, .spans = h->spans, .count = h->count, .unit = r->target_unit
     };
-    return attend_word_links(&source, &target, h->weights, r->source_count, links, room);
+    return attend_word_links(&source, &target, h->weights, r->source_count, r->has_null, links, room);
 }

@@ -1,32 +1,11 @@
-/* translator.h: what the files of the translator share. translator.c creates translators and runs them,
- * translator_batches.c groups lines into batches and decodes them, translator_text.c encodes lines and writes the
- * texts of translations. */
+/* translator.h: the state of a translator. translator.c creates translators and runs them, translator_batches.c groups
+ * lines into batches and decodes them. */
 #ifndef ATTEND_DECODE_TRANSLATOR_H
 #define ATTEND_DECODE_TRANSLATOR_H
 
 #include "core/pool.h"
-#include "decode/memory_limit.h"
-#include "text/pipeline.h"
+#include "decode/translator_lines.h"
 #include <stdatomic.h>
-#include "text/unknowns.h"
-#include <attend/translator.h>
-#include <stdint.h>
-
-/* A line of the current run, and its result. */
-typedef struct translator_line {
-    attend_encoded_text source, prefix;
-    bool needs_search; /* false: empty or faulty */
-    double work;       /* bytes to decode it */
-    uint64_t number;   /* over all runs */
-    const char *fault;
-    attend_search_result *own_search; /* of a line that was decoded on its own */
-    attend_unknown_list unknown_spans;
-    attend_unknown *unknowns; /* the same, as texts */
-    attend_hypothesis *hypotheses;
-    attend_span *spans; /* of all hypotheses, one after another */
-    attend_string text; /* of all hypotheses, each followed by '\0' */
-    attend_line_result result;
-} translator_line;
 
 typedef struct translator_batch {
     int first, count; /* in `order` */
@@ -36,15 +15,11 @@ typedef struct translator_batch {
 } translator_batch;
 
 struct attend_translator {
-    const attend_model **models;
-    int model_count;
-    bool is_language_model;
-    attend_translator_options o;
-    attend_memory_limit limit;
-    int max_tokens[2]; /* of a source and a prefix: o.max_tokens, or less if the models have fewer positions */
+    translator_setup setup;
+    int threads;
     attend_pool *pool;
     attend_ctx **contexts;    /* (threads, models) */
-    attend_pipeline sides[2]; /* sources and prefixes; the lines of a language model are prefixes */
+    attend_pipeline sides[2]; /* with the texts of all lines */
     uint64_t line_number;     /* of the next line, over all runs */
     translator_line *lines;
     int count, room; /* of lines */
@@ -54,14 +29,6 @@ struct attend_translator {
     int batch_count;
     atomic_int last_batch; /* of those that are not decoded yet */
 };
-
-/* ---- translator_text.c ---- */
-
-/* Encodes a line and its prefix (NULL: none). Invalid text sets line->fault. */
-int attend_translator_encode(attend_translator *t, translator_line *line, const char *text, size_t size,
-                             const char *prefix, size_t prefix_size);
-/* Writes the hypotheses of a line: those of source `index` of a search. */
-int attend_translator_write(attend_translator *t, translator_line *line, const attend_search_result *search, int index);
 
 /* ---- translator_batches.c ---- */
 

@@ -16,12 +16,13 @@ int attend_tokenized_count(const attend_tokenized_text *t)
     return r.index + 1;
 }
 
-int attend_most_attended_word(const attend_tokenized_text *source, const attend_real *weights, int rows, int width,
-                              attend_span *word)
+/* The index of the word, as attend_most_attended_word, and the largest sum. */
+static int most_attended(const attend_tokenized_text *source, const attend_real *weights, int rows, int width,
+                         attend_span *word, double *max)
 {
     attend_word_reader r = words_of(source);
-    double max = 0;
     int best = -1;
+    *max = 0;
     for (int j = 0, next = source->count > 0 ? attend_word_of_token(&r, source->spans[0]) : -1; j < source->count;) {
         const int number = next, begin = r.word.begin;
         double sum = 0;
@@ -31,15 +32,30 @@ int attend_most_attended_word(const attend_tokenized_text *source, const attend_
             if (source->spans[j].end > end) end = source->spans[j].end;
             next = ++j < source->count ? attend_word_of_token(&r, source->spans[j]) : -1;
         } while (j < source->count && next == number);
-        if (number < 0 || !(sum > max)) continue;
-        max = sum, best = number;
+        if (number < 0 || !(sum > *max)) continue;
+        *max = sum, best = number;
         if (word) *word = (attend_span){ begin, end };
     }
     return best;
 }
 
+int attend_most_attended_word(const attend_tokenized_text *source, const attend_real *weights, int rows, int width,
+                              attend_span *word)
+{
+    double max;
+    return most_attended(source, weights, rows, width, word, &max);
+}
+
+/* Whether some rows attend more to the source's end than a word's sum. */
+static bool is_null(const attend_real *weights, int rows, int width, double max)
+{
+    double sum = 0;
+    for (int i = 0; i < rows; i++) sum += (double)weights[(size_t)(i + 1) * (size_t)width - 1];
+    return sum > max;
+}
+
 int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
-                      const attend_real *weights, int width, attend_word_link *links, int capacity)
+                      const attend_real *weights, int width, bool has_null, attend_word_link *links, int capacity)
 {
     attend_word_reader r = words_of(target);
     int count = 0;
@@ -48,9 +64,11 @@ int attend_word_links(const attend_tokenized_text *source, const attend_tokenize
         do next = ++i < target->count ? attend_word_of_token(&r, target->spans[i]) : -1;
         while (i < target->count && next == number);
         if (number < 0 || count >= capacity) continue;
-        const int best =
-            attend_most_attended_word(source, weights + (size_t)first * (size_t)width, i - first, width, NULL);
-        if (best >= 0) links[count++] = (attend_word_link){ .source = best, .target = number, .sure = true };
+        const attend_real *rows = weights + (size_t)first * (size_t)width;
+        double max;
+        const int best = most_attended(source, rows, i - first, width, NULL, &max);
+        if (best < 0 || (has_null && is_null(rows, i - first, width, max))) continue;
+        links[count++] = (attend_word_link){ .source = best, .target = number, .sure = true };
     }
     return count;
 }

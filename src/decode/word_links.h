@@ -24,9 +24,10 @@ int attend_most_attended_word(const attend_tokenized_text *source, const attend_
                               attend_span *word);
 
 /* Links each target word to the source word to which it attends most; returns the number of links, at most `capacity`.
- * weights: (target tokens, width). */
+ * weights: (target tokens, width). has_null: a word that attends more to the last column, the source's end, is not
+ * linked (attend_alignment_has_null). */
 int attend_word_links(const attend_tokenized_text *source, const attend_tokenized_text *target,
-                      const attend_real *weights, int width, attend_word_link *links, int capacity);
+                      const attend_real *weights, int width, bool has_null, attend_word_link *links, int capacity);
 
 /* Attention between words: sums (target words, source words). The weight of a source word is the sum over its tokens;
  * that of a target word the mean over its tokens. */

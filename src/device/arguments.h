@@ -24,6 +24,11 @@ typedef struct device_output {
 
 typedef enum device_activation { DEVICE_TANH, DEVICE_SIGMOID, DEVICE_RELU, DEVICE_GELU } device_activation;
 
+/* Sums in double, in host memory. */
+typedef struct device_sums {
+    double *host;
+} device_sums;
+
 /* A matrix of any precision in its plain layout. */
 typedef struct device_table {
     attend_precision precision;

@@ -6,11 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static void *take_zeroed(size_t bytes)
-{
-    return attend_memory_zeroed(bytes, 1);
-}
-
 static void copy(void *to, const void *from, size_t bytes)
 {
     if (bytes) memcpy(to, from, bytes);
@@ -30,7 +25,8 @@ static void finish(void)
 const attend_device attend_device_cpu = { .memory = { .name = "cpu",
                                                       .on_host = true,
                                                       .take = attend_memory_aligned,
-                                                      .take_zeroed = take_zeroed,
+                                                      .take_zeroed = attend_memory_aligned_zeroed,
+                                                      .expect_use = attend_memory_expect_use,
                                                       .give = attend_memory_free,
                                                       .upload = copy,
                                                       .download = copy,

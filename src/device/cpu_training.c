@@ -1,13 +1,25 @@
-/* cpu_training.c: sums of gradients, updates of parameters, and moving averages. The callers divide the work among threads:
- * each element is computed on its own. */
+/* cpu_training.c: sums of gradients, updates of parameters, and moving averages. Except for sums of squares, the callers divide
+ * the work among threads: each element is computed on its own. */
 #include "device/cpu.h"
 
 #include <string.h>
 
-double attend_cpu_sum_squares(const attend_compute *c, size_t n, const real *x)
+typedef struct squares_work {
+    const real *const *x;
+    const size_t *sizes;
+    double *sums;
+} squares_work;
+
+static void sum_ranges(const void *user, size_t first, size_t count)
 {
-    (void)c;
-    return attend_kernel()->sum_squares(n, x);
+    const squares_work *w = user;
+    for (size_t i = first; i < first + count; i++) w->sums[i] = attend_kernel()->sum_squares(w->sizes[i], w->x[i]);
+}
+
+void attend_cpu_sum_squares(const attend_compute *c, size_t n, const real *const *x, const size_t *sizes,
+                            device_sums sums)
+{
+    attend_cpu_rows(c, n, n ? sizes[0] : 0, sum_ranges, &(squares_work){ .x = x, .sizes = sizes, .sums = sums.host });
 }
 
 /* Block by block, so that a block stays in the first-level cache between both steps. */

@@ -29,6 +29,11 @@ static void zero(void *p, size_t bytes)
     if (bytes) memset(attend_guard_numbers(p), 0, bytes);
 }
 
+static void expect_use(void *p, size_t bytes)
+{
+    (void)p, (void)bytes;
+}
+
 static void finish(void)
 {
 }
@@ -58,6 +63,7 @@ ATTEND_DEVICE_FUNCTIONS(ATTEND_WRAPPER, ATTEND_RESULT_WRAPPER)
 const attend_device attend_device_guard = { .memory = { .name = "guard",
                                                         .take = attend_guard_take,
                                                         .take_zeroed = attend_guard_take,
+                                                        .expect_use = expect_use,
                                                         .give = attend_guard_give,
                                                         .upload = upload,
                                                         .download = download,

@@ -1,5 +1,8 @@
-#include "format/json_reader.h"
+/* json_reader.c: see attend/json_reader.h. (jansson 2.14 writes past a buffer if memory runs out inside a string, and needs
+ * 16 to 73 times the size of the header of a model.) */
+#include <attend/json_reader.h>
 
+#include "core/status.h"
 #include "core/utf8.h"
 #include <attend/parse.h>
 #include <math.h>
@@ -7,6 +10,7 @@
 
 bool attend_json_reader_fail(attend_json_reader *j, const char *error)
 {
+    ATTEND_REQUIRE(false, j && error);
     if (!j->error) j->error = error;
     return false;
 }
@@ -18,6 +22,7 @@ static void skip_space(attend_json_reader *j)
 
 bool attend_json_accept(attend_json_reader *j, char c)
 {
+    ATTEND_REQUIRE(false, j);
     skip_space(j);
     if (j->at == j->end || *j->at != c) return false;
     j->at++;
@@ -26,6 +31,7 @@ bool attend_json_accept(attend_json_reader *j, char c)
 
 bool attend_json_expect(attend_json_reader *j, char c)
 {
+    ATTEND_REQUIRE(false, j);
     if (attend_json_accept(j, c)) return true;
     switch (c) {
     case '{':
@@ -45,6 +51,7 @@ bool attend_json_expect(attend_json_reader *j, char c)
 
 bool attend_json_expect_end(attend_json_reader *j)
 {
+    ATTEND_REQUIRE(false, j);
     skip_space(j);
     return j->at == j->end || attend_json_reader_fail(j, "text follows the end of the object");
 }
@@ -102,6 +109,7 @@ static bool escape(attend_json_reader *j)
 
 bool attend_json_read_string(attend_json_reader *j, const char **string, const char **at)
 {
+    ATTEND_REQUIRE(false, j && string && at);
     if (!attend_json_accept(j, '"')) return attend_json_reader_fail(j, "a string is missing");
     *string = j->pool;
     *at = j->at;
@@ -126,6 +134,7 @@ bool attend_json_read_string(attend_json_reader *j, const char **string, const c
 
 bool attend_json_read_integer(attend_json_reader *j, int64_t *number)
 {
+    ATTEND_REQUIRE(false, j && number);
     skip_space(j);
     if (j->at < j->end && *j->at == '-') return attend_json_reader_fail(j, "a number is negative");
     const char *first = j->at;
@@ -176,6 +185,7 @@ static bool is_number(const char *s)
 
 bool attend_json_read_number(attend_json_reader *j, double *number)
 {
+    ATTEND_REQUIRE(false, j && number);
     char text[64];
     size_t size = 0;
     *number = NAN;
@@ -189,12 +199,14 @@ bool attend_json_read_number(attend_json_reader *j, double *number)
 
 bool attend_json_read_bool(attend_json_reader *j, bool *value)
 {
+    ATTEND_REQUIRE(false, j && value);
     *value = accept_name(j, "true");
     return *value || accept_name(j, "false") || attend_json_reader_fail(j, "true or false is missing");
 }
 
 bool attend_json_skip_scalar(attend_json_reader *j)
 {
+    ATTEND_REQUIRE(false, j);
     const char *string, *at;
     double number;
     bool value;

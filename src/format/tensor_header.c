@@ -7,7 +7,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
-#include "format/json_reader.h"
+#include <attend/json_reader.h>
 #include "format/tensor_checksum.h"
 #include "core/utf8.h"
 #include <inttypes.h>

@@ -5,6 +5,7 @@
  * TILE_RELEASE()         makes the tiles of this thread unused again, so that a context switch does not save them
  * TILE_ZERO(t)           t = 0
  * TILE_LOAD(t, p, s)     rows of t, s bytes apart in memory;  TILE_STORE(t, p, s)  writes them
+ * TILE_STREAM(t, p, s)   the same for memory that need not stay in the first-level cache
  * TILE_LOAD_WRITTEN      the same for memory that this function has written
  * TILE_DOT_BF16(c, a, b) c += a b: a has pairs of bfloat16 numbers, b rows of such pairs, and c floats
  * TILE_DOT_INT8(c, a, b) c += a b: a has groups of four signed bytes, b rows of groups of unsigned ones, and c int32_t
@@ -41,6 +42,7 @@ typedef struct tile_shapes {
 #define TILE_RELEASE()         _tile_release()
 #define TILE_ZERO(t)           _tile_zero(t)
 #define TILE_LOAD(t, p, s)     _tile_loadd(t, p, s)
+#define TILE_STREAM(t, p, s)   _tile_stream_loadd(t, p, s)
 #define TILE_STORE(t, p, s)    _tile_stored(t, p, s)
 #define TILE_DOT_BF16(c, a, b) _tile_dpbf16ps(c, a, b)
 #define TILE_DOT_INT8(c, a, b) _tile_dpbsud(c, a, b)

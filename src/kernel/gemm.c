@@ -62,19 +62,30 @@ static void copy_panel(size_t columns, size_t k, const real *x, size_t ldx, real
     }
 }
 
+static void prefetch(size_t rows, size_t columns, const real *x, size_t ldx)
+{
+    enum { LINE = 64 / sizeof(real) };
+    for (size_t i = 0; i < rows; i++, x += ldx)
+        for (size_t j = 0; j < columns; j += LINE) __builtin_prefetch(x + j, 0, 3);
+}
+
 /* Divides (k, n), or its transpose (n, k), into panels of `width` columns; the last one is padded with zeros. Without
- * transposition, ROWS rows at a time are copied to all panels, so that their cache lines and pages are used completely.
- * */
+ * transposition, ROWS rows at a time are copied to all panels, so that their cache lines and pages are used completely;
+ * the next ROWS are prefetched, because the hardware does not recognise this order. More rows would not fit into a set of
+ * the first-level cache if they are 4 KiB apart. */
 static void pack_panels(bool transposed, size_t width, size_t k, size_t n, const real *x, size_t ldx, real *packed)
 {
-    enum { ROWS = 16 };
+    enum { ROWS = 8 };
     const size_t rest = n % width;
     for (size_t j = 0; rest && j < k; j++)
         memset(packed + (n - rest) * k + j * width + rest, 0, (width - rest) * sizeof *packed);
     for (size_t l = 0; !transposed && l < k; l += ROWS)
-        for (size_t j = 0; j < n; j += width)
+        for (size_t j = 0; j < n; j += width) {
+            if (l + ROWS < k)
+                prefetch(smaller(k - l - ROWS, ROWS), smaller(n - j, width), x + (l + ROWS) * ldx + j, ldx);
             copy_panel(smaller(n - j, width), smaller(k - l, ROWS), x + l * ldx + j, ldx, packed + j * k + l * width,
                        width);
+        }
     for (size_t j = 0; transposed && j < n; j += width)
         transpose(smaller(n - j, width), k, x + j * ldx, ldx, packed + j * k, width);
 }
@@ -86,10 +97,10 @@ void attend_pack(bool transposed, size_t k, size_t n, const real *b, size_t ldb,
 
 /* ---- two arbitrary matrices ---- */
 
-/* The sizes of blocks. A block of A stays in the second-level cache while it is multiplied with the panels of a block
- * of B, which stays in the third level. The larger K_BLOCK, the less often C is read and written; the larger N_BLOCK,
- * the less often A is read. */
-enum { K_BLOCK = 512, N_BLOCK = 1024, M_BLOCK = 144 };
+/* The sizes of blocks. A block of A, of A_BLOCK numbers and at most M_BLOCK rows, stays in the second-level cache while
+ * it is multiplied with the panels of a block of B, which stays in the third level. The larger K_BLOCK, the less often C
+ * is read and written; the larger N_BLOCK, the less often A is read. */
+enum { K_BLOCK = 704, N_BLOCK = 1024, M_BLOCK = 144, A_BLOCK = 144 * 512 };
 
 static size_t round_up(size_t n, size_t unit)
 {
@@ -115,18 +126,32 @@ size_t attend_gemm_scratch(size_t m, size_t n, size_t k)
     return block_of_b(n, k) + round_up(smaller(m, M_BLOCK), rows) * smaller(k, K_BLOCK);
 }
 
-/* C (=, +=) op(A) B for a block of k, with B packed. Packs A, a block of rows of op(A) at a time: with transpose_a, the
- * elements of such a row are far apart. */
+/* The maximum number of rows of a block of A. */
+static size_t max_rows(size_t k)
+{
+    const size_t rows = (size_t)attend_kernel()->tile_rows, fit = A_BLOCK / (k ? k : 1) / rows * rows;
+    return smaller(M_BLOCK, fit > rows ? fit : rows);
+}
+
+/* C (=, +=) op(A) B for a block of k, with B packed. Packs A, a block of rows of op(A) at a time. */
 static void row_blocks(bool transpose_a, packed_start start, size_t m, size_t n, size_t k, const real *a, size_t lda,
                        const real *b, real *c, size_t ldc, real *tiles)
 {
     const attend_kernel_table *t = attend_kernel();
-    const size_t block = equal_blocks(m, M_BLOCK, (size_t)t->tile_rows);
+    const size_t block = equal_blocks(m, max_rows(k), (size_t)t->tile_rows);
     for (size_t i = 0; i < m; i += block) {
         const size_t rows = smaller(m - i, block);
         pack_panels(!transpose_a, (size_t)t->tile_rows, k, rows, a + (transpose_a ? i : i * lda), lda, tiles);
         t->packed_tiles(start, rows, n, k, tiles, b, c + i * ldc, ldc);
     }
+}
+
+/* Whether blocks of A are packed. The elements of a row of a transposed A are far apart. Rows that are a multiple of
+ * 4 KiB apart share the sets of the first-level cache, which has room for a tile of eight of them only. */
+static bool packs_a(bool transpose_a, size_t m, size_t lda)
+{
+    enum { FEW = 48, SET = 4096 / sizeof(real) };
+    return transpose_a || (lda % SET == 0 && m >= FEW);
 }
 
 void attend_gemm(bool transpose_a, bool transpose_b, packed_start start, size_t m, size_t n, size_t k, const real *a,
@@ -142,10 +167,11 @@ void attend_gemm(bool transpose_a, bool transpose_b, packed_start start, size_t 
             const size_t depth = smaller(k - l, k_block);
             const packed_start from = l ? PACKED_ADD : start;
             attend_pack(transpose_b, depth, columns, b + (transpose_b ? j * ldb + l : l * ldb + j), ldb, scratch);
-            if (transpose_a)
-                row_blocks(transpose_a, from, m, columns, depth, a + l * lda, lda, scratch, c + j, ldc, tiles);
+            const real *part = a + (transpose_a ? l * lda : l);
+            if (packs_a(transpose_a, m, lda))
+                row_blocks(transpose_a, from, m, columns, depth, part, lda, scratch, c + j, ldc, tiles);
             else
-                t->packed(from, NULL, m, columns, depth, a + l, lda, 1, scratch, depth * (size_t)t->panel, c + j, ldc);
+                t->packed(from, NULL, m, columns, depth, part, lda, 1, scratch, depth * (size_t)t->panel, c + j, ldc);
         }
     }
 }

@@ -10,7 +10,7 @@
 #include "kernel/kernel.h"
 #include <stdbool.h>
 
-/* Numbers of scratch memory for attend_gemm; at most about 600,000. */
+/* Numbers of scratch memory for attend_gemm; at most about 830,000. */
 size_t attend_gemm_scratch(size_t m, size_t n, size_t k);
 /* C (m, n) = op(A) op(B), or C += op(A) op(B) with PACKED_ADD; op(A) (m, k), op(B) (k, n). `scratch` is aligned to 64
  * bytes. */

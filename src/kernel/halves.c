@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The sizes of blocks, in numbers; see gemm.c. K_BLOCK is a multiple of every depth. */
-enum { K_BLOCK = 512, N_BLOCK = 512, M_BLOCK = 128 };
+enum { K_BLOCK = 512, N_BLOCK = 1024, M_BLOCK = 256 };
 
 /* Four pairs, in one vector register if the processor has vector registers. */
 typedef uint32_t pair4 __attribute__((vector_size(16), may_alias));
@@ -80,13 +80,14 @@ static void multiply_floats(packed_start start, const real *bias, size_t m, size
 
 /* ---- packing ---- */
 
-/* Transposes (rows, count) pairs, rows ldx apart, to (count, rows), rows `width` apart. */
+/* Transposes (rows, count) pairs, rows ldx apart, to (count, rows), rows `width` apart. Rows of the result are written one
+ * after another, because they may be a power of two apart and then share sets of the cache. */
 static void transpose_pairs(size_t rows, size_t count, const uint32_t *x, size_t ldx, uint32_t *to, size_t width)
 {
-    size_t j = 0;
-    for (; j + 4 <= rows; j += 4) {
-        size_t l = 0;
-        for (; l + 4 <= count; l += 4) {
+    size_t l = 0;
+    for (; l + 4 <= count; l += 4) {
+        size_t j = 0;
+        for (; j + 4 <= rows; j += 4) {
             pair4 r[4];
             for (size_t i = 0; i < 4; i++) memcpy(&r[i], x + (j + i) * ldx + l, sizeof r[i]);
             const pair4 a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
@@ -97,15 +98,23 @@ static void transpose_pairs(size_t rows, size_t count, const uint32_t *x, size_t
             r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5), r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
             for (size_t i = 0; i < 4; i++) memcpy(to + (l + i) * width + j, &r[i], sizeof r[i]);
         }
-        for (; l < count; l++)
-            for (size_t i = 0; i < 4; i++) to[l * width + j + i] = x[(j + i) * ldx + l];
+        for (; j < rows; j++)
+            for (size_t i = 0; i < 4; i++) to[(l + i) * width + j] = x[j * ldx + l + i];
     }
-    for (; j < rows; j++)
-        for (size_t l = 0; l < count; l++) to[l * width + j] = x[j * ldx + l];
+    for (; l < count; l++)
+        for (size_t j = 0; j < rows; j++) to[l * width + j] = x[j * ldx + l];
 }
 
 /* What is packed at a time: so many columns, in so many pairs of k. */
 enum { MAX_PANEL = 64, PAIRS = 32 };
+
+/* Rows that are read in the order of columns are prefetched, because the hardware does not recognise this order. */
+static void prefetch(size_t rows, size_t columns, const real *x, size_t ldx)
+{
+    enum { LINE = 64 / sizeof(real) };
+    for (size_t i = 0; i < rows; i++, x += ldx)
+        for (size_t j = 0; j < columns; j += LINE) __builtin_prefetch(x + j, 0, 3);
+}
 
 /* Packs rows [l, l + 2 PAIRS) of one panel of op(B) = B', B (n, k). */
 static void pack_transposed(attend_precision precision, size_t columns, size_t numbers, size_t pairs, const void *b,
@@ -136,27 +145,38 @@ static void pack_pair(size_t columns, const real *x, const real *y, uint32_t *hi
     if (rest && low) memset(low + columns, 0, rest);
 }
 
-static void pack_pairs(attend_precision precision, bool transpose, size_t k, size_t n, const void *b, size_t ldb,
-                       uint32_t *high, uint32_t *low)
+/* op(B) = B', one panel after another. */
+static void pack_rows(attend_precision precision, size_t k, size_t n, const void *b, size_t ldb, uint32_t *high,
+                      uint32_t *low)
 {
     const size_t panel = (size_t)attend_kernel()->panel, all = padded(k) / 2; /* pairs of a column */
-    for (size_t l = 0; l < all; l += PAIRS) {
-        const size_t pairs = smaller(all - l, PAIRS), numbers = 2 * l < k ? smaller(k - 2 * l, 2 * pairs) : 0;
+    for (size_t j = 0; j < n; j += panel)
+        for (size_t l = 0; l < all; l += PAIRS) {
+            const size_t pairs = smaller(all - l, PAIRS), numbers = 2 * l < k ? smaller(k - 2 * l, 2 * pairs) : 0,
+                         at = j * all + l * panel, from = j * ldb + 2 * l;
+            pack_transposed(precision, smaller(n - j, panel), numbers, pairs,
+                            precision == ATTEND_BFLOAT16 ? (const void *)((const uint16_t *)b + from)
+                                                         : (const void *)((const real *)b + from),
+                            ldb, high + at, low ? low + at : NULL);
+        }
+}
+
+/* op(B) = B. Some rows at a time are packed into all panels, so that their cache lines and pages are used completely. */
+static void pack_columns(size_t k, size_t n, const real *b, size_t ldb, uint32_t *high, uint32_t *low)
+{
+    enum { ROWS = 8 };
+    const size_t panel = (size_t)attend_kernel()->panel, all = padded(k) / 2;
+    for (size_t l = 0; l < all; l += ROWS / 2) {
+        const size_t pairs = smaller(all - l, ROWS / 2), row = 2 * l, rows = row < k ? smaller(k - row, 2 * pairs) : 0,
+                     after = row + ROWS < k ? smaller(k - row - ROWS, ROWS) : 0;
         for (size_t j = 0; j < n; j += panel) {
             const size_t columns = smaller(n - j, panel), at = j * all + l * panel;
-            if (transpose) {
-                const size_t from = j * ldb + 2 * l;
-                pack_transposed(precision, columns, numbers, pairs,
-                                precision == ATTEND_BFLOAT16 ? (const void *)((const uint16_t *)b + from)
-                                                             : (const void *)((const real *)b + from),
-                                ldb, high + at, low ? low + at : NULL);
-                continue;
-            }
+            prefetch(after, columns, b + (row + ROWS) * ldb + j, ldb);
             for (size_t i = 0; i < pairs; i++) {
-                const real *x = (const real *)b + (2 * (l + i)) * ldb + j;
+                const real *x = b + (row + 2 * i) * ldb + j;
                 const size_t to = at + i * panel;
-                if (2 * i < numbers)
-                    pack_pair(columns, x, 2 * i + 1 < numbers ? x + ldb : NULL, high + to, low ? low + to : NULL);
+                if (2 * i < rows)
+                    pack_pair(columns, x, 2 * i + 1 < rows ? x + ldb : NULL, high + to, low ? low + to : NULL);
                 else
                     memset(high + to, 0, panel * sizeof *high), low ? memset(low + to, 0, panel * sizeof *low) : NULL;
             }
@@ -181,7 +201,11 @@ void attend_halves_pack(attend_precision precision, attend_compute_precision com
     const size_t size = panel_numbers(k, n);
     if (bf16()) {
         uint16_t *high = packed;
-        pack_pairs(precision, transpose, k, n, b, ldb, packed, has_low(compute) ? (uint32_t *)(high + size) : NULL);
+        uint32_t *low = has_low(compute) ? (uint32_t *)(high + size) : NULL;
+        if (transpose)
+            pack_rows(precision, k, n, b, ldb, packed, low);
+        else
+            pack_columns(k, n, b, ldb, packed, low);
         return;
     }
     real *high = packed;
@@ -281,13 +305,15 @@ static void split_columns(attend_compute_precision compute, size_t m, size_t k, 
         for (size_t i = 0; i < m; i++) round_floats(k, to + i * width, has_low(compute) ? to + i * width + k : NULL);
         return;
     }
+    enum { FEW_PAIRS = 16, AHEAD = 8 };
     static const real zeros[M_BLOCK];
-    uint32_t pairs[2][PAIRS][M_BLOCK], *to = rows;
+    uint32_t pairs[2][FEW_PAIRS][M_BLOCK], *to = rows; /* in the first-level cache */
     const size_t width = row / sizeof *to, all = depth / 2;
-    for (size_t l = 0; l < all; l += PAIRS) {
-        const size_t count = smaller(all - l, PAIRS);
+    for (size_t l = 0; l < all; l += FEW_PAIRS) {
+        const size_t count = smaller(all - l, FEW_PAIRS);
         for (size_t i = 0; i < count; i++) {
             const size_t first = 2 * (l + i);
+            if (first + AHEAD + 1 < k) prefetch(2, m, a + (first + AHEAD) * lda, lda);
             const real *x = first < k ? a + first * lda : zeros, *y = first + 1 < k ? a + (first + 1) * lda : zeros;
             bf16()->split_pairs(m, x, y, (uint16_t *)pairs[0][i], has_low(compute) ? (uint16_t *)pairs[1][i] : NULL);
         }

@@ -146,9 +146,8 @@ bool attend_kernel_at(int i, attend_kernel_info *info)
     return true;
 }
 
-bool attend_compute_is_fast(attend_compute_precision precision)
+bool attend_kernels_are_fast(attend_compute_precision precision)
 {
-    ATTEND_REQUIRE(false, (unsigned)precision <= ATTEND_COMPUTE_BF16);
     const bf16_kernels *k = attend_kernel()->bf16;
     return precision == ATTEND_COMPUTE_FP32 || (k && (precision == ATTEND_COMPUTE_BF16 || k->fast_halves));
 }

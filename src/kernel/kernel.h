@@ -216,6 +216,8 @@ typedef struct attend_kernel_table {
     const bf16_kernels *bf16;
 } attend_kernel_table;
 
+/* attend_compute_is_fast (attend/processors.h) for the kernels in use; tf32 is none of theirs. */
+bool attend_kernels_are_fast(attend_compute_precision precision);
 /* The table in use, selected at first use (see attend_kernel_name). Never NULL. */
 const attend_kernel_table *attend_kernel(void);
 

@@ -8,6 +8,7 @@
 #include ATTEND_VECTOR_HEADER
 #include "kernel/tables.h"
 #include "kernel/vector_tiles.h"
+#include <string.h>
 
 /* The loop over k is unrolled too: for a small k, such as 64 in attention scores, loop overhead is noticeable. */
 #ifdef __clang__
@@ -18,7 +19,9 @@
 
 enum {
     PANEL = 2 * VLANES,
-    MAX_PANELS = 6,  /* in a tile */
+    MAX_PANELS = 6, /* in a tile */
+    GROUP = 3,      /* rows of A that a tile addresses from one pointer: +0, +1 and +2 rows */
+    GROUPS = (VPACKED_ROWS + GROUP - 1) / GROUP,
     K_BLOCK = 512,   /* rows of a panel that stay in the first- or second-level cache */
     A_BLOCK = 80000, /* numbers of A that stay in the second-level cache */
     MIN_ROWS = 48,   /* minimum number of rows of a block of A */
@@ -36,27 +39,18 @@ typedef struct product {
     size_t a_tile;        /* from one tile of rows to the next if A is packed in tiles, else 0 */
     const void *b;        /* panel, at the first k of this block: floats, or bfloat16 */
     size_t panel_stride;
-    const char *ahead;   /* weights to prefetch into the second-level cache */
-    size_t ahead_step;   /* bytes to prefetch per step of k */
-    const float *next_c; /* the next tile of C, of as many rows, to prefetch */
+    const char *ahead; /* weights to prefetch into the second-level cache */
+    size_t ahead_step; /* bytes to prefetch per step of k */
     float *c;
     size_t ldc;
-    size_t columns; /* of C from the tile's first column on; fewer than a panel only in the last panel */
+    size_t columns;    /* of C from the tile's first column on; fewer than a panel only in the last panel */
+    const float *from; /* initial sums of PACKED_ADD: the tile of C, or a copy of it */
+    size_t from_row;
+    const float *next_c; /* the next tile of C, of which keep_rows rows are copied to `kept` */
+    size_t keep_rows;
+    float *kept;
+    const float *far_c; /* the tile after it, of as many rows, to prefetch */
 } product;
-
-INLINE vf load_columns(const float *p, size_t first, size_t columns)
-{
-    if (columns >= first + VLANES) return vf_load(p + first);
-    return columns > first ? vf_load_first(p + first, columns - first) : vf_zero();
-}
-
-INLINE void store_columns(float *p, vf v, size_t first, size_t columns)
-{
-    if (columns >= first + VLANES)
-        vf_store(p + first, v);
-    else if (columns > first)
-        vf_store_first(p + first, v, columns - first);
-}
 
 /* The vector of weights at element `at` of b; `half`: bfloat16. */
 INLINE vf load_weights(const bool half, const void *b, size_t at)
@@ -69,8 +63,8 @@ INLINE const void *weights_at(const bool half, const void *b, size_t at)
     return half ? (const void *)((const uint16_t *)b + at) : (const void *)((const float *)b + at);
 }
 
-/* One step of k for many rows: the two vectors of the panel stay in registers. */
-INLINE void step_tall(const int rows, const bool half, const float *a, size_t a_row, const void *b,
+/* One step of k for many rows: the two vectors of the panel stay in registers. a[i] points to row i GROUP. */
+INLINE void step_tall(const int rows, const bool half, const float *const a[], size_t a_row, const void *b,
                       vf sum[][2 * MAX_PANELS])
 {
     vf b0 = load_weights(half, b, 0), b1 = load_weights(half, b, VLANES);
@@ -78,7 +72,7 @@ INLINE void step_tall(const int rows, const bool half, const float *a, size_t a_
     KEEP_IN_REGISTER(b1);
     UNROLL for (int r = 0; r < rows; r++)
     {
-        const vnumber ar = vnumber_load(a + (size_t)r * a_row);
+        const vnumber ar = vnumber_load(a[r / GROUP] + (size_t)(r % GROUP) * a_row);
         sum[r][0] = vf_fma_number(ar, b0, sum[r][0]);
         sum[r][1] = vf_fma_number(ar, b1, sum[r][1]);
     }
@@ -98,45 +92,69 @@ INLINE void step_wide(const int rows, const int panels, const bool half, const f
     }
 }
 
-INLINE void tile_with(const int rows, const int panels, const bool half, const bool full, const product *t)
+/* The sums of a wide tile. */
+INLINE void sum_wide(const int rows, const int panels, const bool half, const product *t, vf sum[][2 * MAX_PANELS])
 {
-    vf sum[VPACKED_ROWS][2 * MAX_PANELS];
-    const size_t columns = full ? (size_t)panels * PANEL : t->columns;
-    UNROLL for (int r = 0; r < rows; r++)
-    {
-        const float *from = t->start == PACKED_ADD ? t->c + (size_t)r * t->ldc : t->bias;
-        UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] =
-            t->start == PACKED_ZERO ? vf_zero() : load_columns(from, (size_t)v * VLANES, columns);
-    }
     const float *a = t->a;
     const void *b = t->b;
-    const size_t a_row = t->a_row, a_step = t->a_step, k = t->k, ahead_step = t->ahead_step;
-    const char *ahead = t->ahead;
-    if (panels == 1)
-        UNROLL for (int r = 0; r < rows; r++) UNROLL for (size_t v = 0; v < PANEL; v += LINE / sizeof(float))
-            __builtin_prefetch(t->next_c + (size_t)r * t->ldc + v, 0, 2);
+    const size_t a_row = t->a_row, a_step = t->a_step, k = t->k;
     STEPS for (size_t i = 0; i < k; i++, a += a_step, b = weights_at(half, b, PANEL))
+        step_wide(rows, panels, half, a, a_row, b, t->panel_stride, sum);
+}
+
+/* The sums of a tall tile. The steps are divided into as many parts as there are rows; after each part, a row of the
+ * next tile of C is copied, and one of the tile after that is prefetched. A load of C must wait for earlier stores whose
+ * addresses have the same last 12 bits, which those of the previous tile have if rows are a power of two apart: the copy
+ * is loaded instead (k = 256: 0.93 -> 0.96 of the peak). One row at a time leaves the buffers for cache misses to A and
+ * B. */
+INLINE void sum_tall(const int rows, const bool half, const product *t, vf sum[][2 * MAX_PANELS])
+{
+    enum { UNROLLED = 8 };
+    const float *a[GROUPS], *next_c = t->next_c, *far_c = t->far_c;
+    const void *b = t->b;
+    float *kept = t->kept;
+    const char *ahead = t->ahead;
+    const size_t a_row = t->a_row, a_step = t->a_step, k = t->k, ahead_step = t->ahead_step, ldc = t->ldc,
+                 keep_rows = t->keep_rows, part = k / (UNROLLED * (size_t)rows) * UNROLLED;
+    UNROLL for (int g = 0; g * GROUP < rows; g++)
     {
-        if (panels > 1) {
-            step_wide(rows, panels, half, a, a_row, b, t->panel_stride, sum);
-        } else {
+        a[g] = t->a + (size_t)(g * GROUP) * a_row;
+        KEEP_POINTER(a[g]);
+    }
+    for (size_t row = 1, i = 0; row <= (size_t)rows; row++) {
+        const size_t end = row == (size_t)rows ? k : row * part;
+        STEPS for (; i < end; i++, b = weights_at(half, b, PANEL))
+        {
             __builtin_prefetch(ahead, 0, 2);
             if (ahead_step > LINE) __builtin_prefetch(ahead + LINE, 0, 2);
             ahead += ahead_step;
             step_tall(rows, half, a, a_row, b, sum);
+            UNROLL for (int g = 0; g * GROUP < rows; g++) a[g] += a_step;
         }
+        UNROLL for (size_t v = 0; v < PANEL; v += LINE / sizeof(float)) __builtin_prefetch(far_c + v, 0, 2);
+        far_c += ldc;
+        if (row > keep_rows) continue;
+        vf_store(kept, vf_load(next_c));
+        vf_store(kept + VLANES, vf_load(next_c + VLANES));
+        next_c += ldc, kept += PANEL;
     }
-    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++)
-        store_columns(t->c + (size_t)r * t->ldc, sum[r][v], (size_t)v * VLANES, columns);
 }
 
-/* Complete panels need no check of the column count per vector. */
 INLINE void tile(const int rows, const int panels, const bool half, const product *t)
 {
-    if (t->columns >= (size_t)panels * PANEL)
-        tile_with(rows, panels, half, true, t);
+    vf sum[VPACKED_ROWS][2 * MAX_PANELS];
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        const float *from = t->start == PACKED_ADD ? t->from + (size_t)r * t->from_row : t->bias;
+        UNROLL for (int v = 0; v < 2 * panels; v++) sum[r][v] =
+            t->start == PACKED_ZERO ? vf_zero() : vf_load(from + (size_t)v * VLANES);
+    }
+    if (panels > 1)
+        sum_wide(rows, panels, half, t, sum);
     else
-        tile_with(rows, panels, half, false, t);
+        sum_tall(rows, half, t, sum);
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < 2 * panels; v++)
+        vf_store(t->c + (size_t)r * t->ldc + (size_t)v * VLANES, sum[r][v]);
 }
 
 /* The number of panels of a tile: as many as fill the registers. */
@@ -145,27 +163,64 @@ INLINE int panels_for(size_t rows)
     return rows == 1 ? 6 : rows == 2 ? 3 : rows == 3 ? 2 : 1;
 }
 
+/* A function for each shape and kind of weights: in one large function, the compiler allocates registers to each tile
+ * less well. */
+#define TILES(name, rows, panels)                                                                                      \
+    static __attribute__((noinline)) void tile_##name(const product *t)                                                \
+    {                                                                                                                  \
+        tile(rows, panels, false, t);                                                                                  \
+    }                                                                                                                  \
+    static __attribute__((noinline)) void tile_bf16_##name(const product *t)                                           \
+    {                                                                                                                  \
+        tile(rows, panels, true, t);                                                                                   \
+    }
+#define TALL(rows) TILES(rows, rows, 1)
+TILES(wide1, 1, 6)
+TILES(wide2, 2, 3)
+TILES(wide3, 3, 2)
+TALL(1)
+TALL(2)
+TALL(3)
+TALL_TILES(TALL)
+
+/* A complete tile of a packed A, whose strides are constants. */
+static __attribute__((noinline)) void tile_packed(const product *t)
+{
+    product p = *t;
+    p.a_row = 1, p.a_step = VPACKED_ROWS;
+    tile(VPACKED_ROWS, 1, false, &p);
+}
+
 INLINE void tile_of(const bool half, size_t rows, bool all_panels, const product *t)
 {
-    switch (rows) {
-    case 1:
-        all_panels ? tile(1, 6, half, t) : tile(1, 1, half, t);
-        break;
-    case 2:
-        all_panels ? tile(2, 3, half, t) : tile(2, 1, half, t);
-        break;
-    case 3:
-        all_panels ? tile(3, 2, half, t) : tile(3, 1, half, t);
-        break;
-#define CASE(rows)                                                                                                     \
-    case rows:                                                                                                         \
-        tile(rows, 1, half, t);                                                                                        \
-        break;
-        TALL_TILES(CASE)
-#undef CASE
-    default:
-        break;
-    }
+    typedef void tile_function(const product *t);
+#define ADDRESS(rows)      tile_##rows,
+#define BF16_ADDRESS(rows) tile_bf16_##rows,
+    static tile_function *const tall[] = { NULL, tile_1, tile_2, tile_3, TALL_TILES(ADDRESS) },
+                                *const tall_bf16[] = { NULL, tile_bf16_1, tile_bf16_2, tile_bf16_3,
+                                                       TALL_TILES(BF16_ADDRESS) },
+                                *const wide[] = { NULL, tile_wide1, tile_wide2, tile_wide3 },
+                                *const wide_bf16[] = { NULL, tile_bf16_wide1, tile_bf16_wide2, tile_bf16_wide3 };
+    if (all_panels && rows < 4)
+        (half ? wide_bf16 : wide)[rows](t);
+    else if (t->a_tile && rows == VPACKED_ROWS)
+        tile_packed(t);
+    else
+        (half ? tall_bf16 : tall)[rows](t);
+}
+
+/* A tile of the last panel, of which C has only some columns: computes a complete tile beside C. */
+INLINE void edge_tile(const bool half, size_t rows, const product *t)
+{
+    _Alignas(LINE) float c[VPACKED_ROWS * PANEL] = { 0 }, bias[PANEL] = { 0 };
+    const size_t bytes = t->columns * sizeof *c;
+    product whole = *t;
+    if (t->start == PACKED_BIAS) memcpy(bias, t->bias, bytes);
+    for (size_t r = 0; t->start == PACKED_ADD && r < rows; r++) memcpy(c + r * PANEL, t->c + r * t->ldc, bytes);
+    whole.bias = bias, whole.c = c, whole.ldc = whole.from_row = PANEL;
+    whole.from = whole.next_c = whole.far_c = c, whole.keep_rows = 0;
+    tile_of(half, rows, false, &whole);
+    for (size_t r = 0; r < rows; r++) memcpy(t->c + r * t->ldc, c + r * PANEL, bytes);
 }
 
 /* Bytes of a panel's weights per step of k. */
@@ -199,11 +254,27 @@ INLINE size_t tile_height(const product *t, size_t left, size_t max_rows)
     return left < VPACKED_ROWS ? left : VPACKED_ROWS;
 }
 
+/* Where the initial sums of tile t are, and the tiles of C after it, which is `height` rows high: the next one begins at
+ * `row` and has `next` rows; 0: it is in the next panel. */
+INLINE void set_c(product *t, size_t rows, size_t row, size_t height, size_t next)
+{
+    t->from = t->keep_rows ? t->kept : t->c;
+    t->from_row = t->keep_rows ? PANEL : t->ldc;
+    t->next_c = t->c + height * t->ldc;
+    t->keep_rows = t->start == PACKED_ADD && t->columns >= PANEL && next <= height ? next : 0;
+    if (row + next < rows)
+        t->far_c = t->next_c + next * t->ldc;
+    else
+        t->far_c = t->columns <= PANEL ? t->c : t->c + PANEL - (row - height) * t->ldc + (next ? 0 : height) * t->ldc;
+}
+
 /* A block of rows of C, all n columns. The block of A stays in the second-level cache; of each panel, a block of k
  * stays in the first-level cache while all rows use it. */
 INLINE void row_block(const bool half, product t, size_t rows, size_t n)
 {
     const product begin = t;
+    _Alignas(LINE) float kept[VPACKED_ROWS * PANEL];
+    t.kept = kept, t.keep_rows = 0;
     const size_t max_rows = max_tile_rows(&t), k_blocks = (begin.k + K_BLOCK - 1) / K_BLOCK;
     const size_t k_block =
         rows <= VPACKED_ROWS || t.a_tile || k_blocks < 2 ? begin.k : (begin.k + k_blocks - 1) / k_blocks;
@@ -225,8 +296,12 @@ INLINE void row_block(const bool half, product t, size_t rows, size_t n)
                 next += t.ahead_step * t.k;
                 t.a = begin.a + l * begin.a_step + (begin.a_tile ? i / VPACKED_ROWS * begin.a_tile : i * begin.a_row);
                 t.c = begin.c + i * begin.ldc + j;
-                t.next_c = i + height < rows ? t.c + height * begin.ldc : t.columns > PANEL ? begin.c + j + PANEL : t.c;
-                tile_of(half, height, step == (size_t)panels_for(height), &t);
+                set_c(&t, rows, i + height, height,
+                      i + height < rows ? tile_height(&begin, rows - i - height, max_rows) : 0);
+                if (t.columns < PANEL)
+                    edge_tile(half, height, &t);
+                else
+                    tile_of(half, height, step == (size_t)panels_for(height), &t);
             }
             t.start = PACKED_ADD;
             if (k_block == 0) break;

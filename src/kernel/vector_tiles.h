@@ -23,6 +23,10 @@
 #define KEEP_IN_REGISTER(v) __asm__("" : "+v"(v))
 #endif
 
+/* Makes a pointer a value of its own. Otherwise gcc computes it from another one and many multiples of a stride, for
+ * which there are not enough registers: it moves them through vector registers in the inner loop. */
+#define KEEP_POINTER(p) __asm__("" : "+r"(p))
+
 /* Rows of the next tile, at most max_rows. The last two tiles share the remaining rows equally instead of leaving a
  * thin one. */
 INLINE size_t next_rows(size_t left, size_t max_rows)

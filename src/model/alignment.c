@@ -1,5 +1,5 @@
 /* alignment.c: the attention map that is used as the alignment. It is stored in the model as an attachment: "LAYER
- * HEAD" in decimal. */
+ * HEAD" in decimal, and " 1" after it if the map is read shifted. */
 #include "model/model.h"
 
 #include "core/status.h"
@@ -11,9 +11,11 @@
 
 static const char name[] = "alignment";
 
-/* With several layers, the penultimate one usually aligns best (Garg et al. 2019). */
+/* The alignment head, or with several layers the penultimate one, which usually aligns best (Garg et al. 2019). */
 static attend_alignment default_alignment(const attend_config *c)
 {
+    if (c->alignment_head)
+        return (attend_alignment){ .layer = attend_config_alignment_layer(c), .head = -1, .shifted = true };
     const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS);
     return (attend_alignment){ .layer = layers > 1 ? layers - 2 : 0, .head = -1 };
 }
@@ -22,6 +24,13 @@ static bool is_valid(const attend_config *c, attend_alignment a)
 {
     return a.layer >= -1 && a.layer < attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) && a.head >= -1 &&
            a.head < attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS);
+}
+
+/* The rows of the alignment head are trained to align the token that they have read. */
+static attend_alignment with_shift(const attend_config *c, attend_alignment a)
+{
+    if (attend_alignment_has_null(a, c)) a.shifted = true;
+    return a;
 }
 
 static bool fits_int(long long x)
@@ -37,11 +46,14 @@ attend_alignment attend_model_alignment(const attend_model *m)
     char copy[32] = "";
     const char *rest;
     if (text && size < sizeof copy) memcpy(copy, text, size);
-    long long layer, head; /* the file is untrusted */
-    const bool numbers = attend_parse_integer(copy, &rest, &layer) && attend_parse_integer(rest, NULL, &head) &&
-                         fits_int(layer) && fits_int(head);
-    const attend_alignment a = { .layer = numbers ? (int)layer : -2, .head = numbers ? (int)head : -2 };
-    return is_valid(&m->config, a) ? a : default_alignment(&m->config);
+    long long layer, head, shift = 0; /* the file is untrusted */
+    const bool numbers = attend_parse_integer(copy, &rest, &layer) && attend_parse_integer(rest, &rest, &head) &&
+                         (*rest == '\0' || attend_parse_integer(rest, NULL, &shift)) && fits_int(layer) &&
+                         fits_int(head) && (shift == 0 || shift == 1);
+    const attend_alignment a = { .layer = numbers ? (int)layer : -2,
+                                 .head = numbers ? (int)head : -2,
+                                 .shifted = shift == 1 };
+    return is_valid(&m->config, a) ? with_shift(&m->config, a) : default_alignment(&m->config);
 }
 
 int attend_alignment_check(attend_alignment a, const attend_config *c)
@@ -60,18 +72,33 @@ int attend_model_set_alignment(attend_model *m, attend_alignment a)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, m);
     char text[32];
-    const int status = attend_alignment_check(a, &m->config),
-              size = snprintf(text, sizeof text, "%d %d", a.layer, a.head);
+    const int status = attend_alignment_check(a, &m->config);
+    const int size =
+        snprintf(text, sizeof text, "%d %d%s", a.layer, a.head, with_shift(&m->config, a).shifted ? " 1" : "");
     return status == ATTEND_OK ? attend_model_attach(m, name, text, (size_t)size) : status;
 }
 
-bool attend_alignment_includes(attend_alignment a, int layer, int head)
+/* Whether a layer takes part in translation. */
+static bool translates(const attend_config *c, int layer)
 {
-    return (a.layer < 0 || a.layer == layer) && (a.head < 0 || a.head == head);
+    return layer != attend_config_alignment_layer(c);
+}
+
+bool attend_alignment_includes(attend_alignment a, const attend_config *c, int layer, int head)
+{
+    ATTEND_REQUIRE(false, c);
+    return (a.layer < 0 ? translates(c, layer) : a.layer == layer) && (a.head < 0 || a.head == head);
 }
 
 int attend_alignment_map_count(attend_alignment a, const attend_config *c)
 {
-    return (a.layer < 0 ? attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) : 1) *
-           (a.head < 0 ? attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS) : 1);
+    ATTEND_REQUIRE(0, c);
+    const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) - (c->alignment_head ? 1 : 0);
+    return (a.layer < 0 ? layers : 1) * (a.head < 0 ? attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS) : 1);
+}
+
+bool attend_alignment_has_null(attend_alignment a, const attend_config *c)
+{
+    ATTEND_REQUIRE(false, c);
+    return c->alignment_head && a.layer == attend_config_alignment_layer(c);
 }

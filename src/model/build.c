@@ -60,6 +60,7 @@ int attend_model_build(attend_model *m, model_values values, void *user)
     m->output_w = c->tie_embeddings ? m->target_table
                                     : attend_build_matrix(&b, "", "output.w", c->target_vocab, m->readout_width);
     m->output_b = attend_build_vector(&b, "", "output.b", c->target_vocab);
+    attend_build_alignment_head(&b, m->readout_width, m->memory_width); /* last: other initial values stay the same */
     return b.status;
 }
 
@@ -80,7 +81,7 @@ static void set_ones(attend_param *p, size_t first, size_t last)
 
 /* Uniform in +-range. Embeddings: see architecture.h; learned positions: 1; matrices: sqrt(6 / (in + out)) (Glorot,
  * Bengio 2010); recurrent matrices: 1 / sqrt(H); vectors of score functions: 1 / sqrt(size). Gains of layer norms are
- * 1, biases 0 except 1 for the forget gate of an LSTM (Jozefowicz et al. 2015). */
+ * 1, biases 0 except 1 for the forget gate of an LSTM (Jozefowicz et al. 2015); position.v is 0 with diagonal_start. */
 static void initialize(const attend_model *m, attend_param *p, uint64_t seed)
 {
     const char *name = attend_param_name(p);
@@ -92,6 +93,8 @@ static void initialize(const attend_model *m, attend_param *p, uint64_t seed)
         attend_param_fill_uniform(p, seed, 1);
     else if (ends_with(name, ".gain"))
         set_ones(p, 0, p->size);
+    else if (m->config.diagonal_start && strcmp(name, "position.v") == 0)
+        return; /* 0: the diagonal */
     else if (ends_with(name, ".u") && p->rank == 2)
         attend_param_fill_uniform(p, seed, 1 / sqrt(hidden));
     else if (p->rank == 2)

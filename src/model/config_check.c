@@ -57,7 +57,14 @@ int attend_config_max_tokens(const attend_config *c, bool target)
 int attend_config_attention_layers(const attend_config *c, attend_attention_kind kind)
 {
     ATTEND_REQUIRE(0, attend_config_has_architecture(c));
-    return architecture_of(c)->attention_layers(c, kind);
+    const int layers = architecture_of(c)->attention_layers(c, kind);
+    return kind == ATTEND_ATTENTION_CROSS && layers > 0 && c->alignment_head ? layers + 1 : layers;
+}
+
+int attend_config_alignment_layer(const attend_config *c)
+{
+    ATTEND_REQUIRE(-1, attend_config_has_architecture(c));
+    return c->alignment_head ? attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) - 1 : -1;
 }
 
 int attend_config_attention_heads(const attend_config *c, attend_attention_kind kind)

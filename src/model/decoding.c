@@ -151,6 +151,7 @@ int attend_decoding_new(attend_decoding **out, attend_ctx *c, const attend_model
         return attend_fail(ATTEND_NO_MEMORY, "no memory for decoding");
     }
     d->c = c, d->m = m, d->count = d->hypotheses = count;
+    d->aligns = true;
     attend_output_new(&d->out, m);
     d->source = source;
     for (int i = 0; i < count; i++) {
@@ -194,6 +195,18 @@ int attend_decoding_set_top_k(attend_decoding *d, int k)
     if (k < 0) return attend_fail(ATTEND_BAD_USAGE, "attend_decoding_set_top_k: k is %d; it must not be negative", k);
     d->out.top_k = k > ATTEND_MAX_TOP_K ? 0 : k;
     return ATTEND_OK;
+}
+
+void attend_decoding_omit_weights(attend_decoding *d)
+{
+    d->aligns = false;
+}
+
+void attend_decoding_align(attend_decoding *d, const decoding_step *step, attend_var *rows)
+{
+    const int layer = attend_config_alignment_layer(&d->m->config);
+    if (layer < 0 || !rows || !d->aligns) return;
+    d->weights[layer] = attend_alignment_head_weights(d->c, d->m, d->alignment_source, rows, step->queries);
 }
 
 /* ---- a step ---- */
@@ -301,7 +314,7 @@ real attend_decoding_end_log_probability(const attend_decoding *d, int hypothesi
 const real *attend_decoding_weights(const attend_decoding *d, int hypothesis, int layer, int head)
 {
     ATTEND_REQUIRE(NULL, d);
-    if (hypothesis < 0 || hypothesis >= d->hypotheses || layer < 0 || layer >= ATTEND_MAX_LAYERS) return NULL;
+    if (hypothesis < 0 || hypothesis >= d->hypotheses || layer < 0 || layer > ATTEND_MAX_LAYERS) return NULL;
     const attend_var *w = d->weights[layer];
     if (!w || head < 0 || head >= w->shape[1]) return NULL;
     const size_t row = ((size_t)d->source_of[hypothesis] * (size_t)w->shape[1] + (size_t)head) * (size_t)w->shape[2] +

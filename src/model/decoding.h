@@ -23,7 +23,9 @@ struct attend_decoding {
     output_layer out;
     bool stepped; /* `out` holds the results of the last step */
     /* cross-attention of the last step: (B, H, Tq, Tk) of each layer; NULL: none */
-    const attend_var *weights[ATTEND_MAX_LAYERS];
+    const attend_var *weights[ATTEND_MAX_LAYERS + 1];
+    bool aligns;                           /* computes those of the alignment head */
+    const attend_source *alignment_source; /* of the alignment head, in the context, before the mark; NULL: none */
     const int *source; /* the caller's array: tokens of all sources, for attend_decoding_use_shortlist */
     void *states;      /* of the architecture */
 };
@@ -35,6 +37,9 @@ typedef struct decoding_step {
     const attend_ragged *queries; /* the hypotheses of each source */
     const attend_ragged *singles; /* `count` sequences of length 1 */
 } decoding_step;
+
+/* The weights of the alignment head in this step, if they are wanted. rows: see attend_alignment_head_weights. */
+void attend_decoding_align(attend_decoding *d, const decoding_step *step, attend_var *rows);
 
 /* Rows stored outside of the context; the memory grows as needed. */
 typedef struct stored_rows {

@@ -39,12 +39,18 @@ static int source_length(const teacher_forcing *f, int b)
     return f->pairs->source_lengths[b];
 }
 
-/* Guided alignment trains the penultimate layer, whose weights align tokens best (Garg et al. 2019). */
+/* Guided alignment trains the alignment head or, without one, the penultimate layer, whose weights align tokens best
+ * (Garg et al. 2019). */
+static int guided_layer(const attend_config *c)
+{
+    const int layers = attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS);
+    return c->alignment_head ? layers - 1 : layers > 1 ? layers - 2 : 0;
+}
+
 static bool is_guided(const teacher_forcing *f, attend_attention_kind kind, int layer)
 {
-    const int layers = attend_config_attention_layers(&f->m->config, ATTEND_ATTENTION_CROSS);
     return f->options->guidance != 0 && f->pairs->link_count > 0 && kind == ATTEND_ATTENTION_CROSS &&
-           layer == (layers > 1 ? layers - 2 : 0);
+           layer == guided_layer(&f->m->config);
 }
 
 bool attend_teacher_forcing_needs_weights(const teacher_forcing *f, attend_attention_kind kind, int layer)
@@ -74,42 +80,83 @@ static void report_weights(const teacher_forcing *f, int layer, const attend_var
     }
 }
 
-/* The links of target tokens [first, last) of a pair as a distribution over source tokens for each. */
-static bool fill_expected(teacher_forcing *f, int b, int first, int last, size_t keys, real *expected)
+/* The links of a pair as a distribution over its source tokens for each of the rows [first, last). Row i aligns target
+ * token i - shift. With has_null, a token without a link is aligned with the source's end, unless no token of the pair
+ * has a link. */
+typedef struct expected_rows {
+    int first, last, shift;
+    bool has_null;
+    size_t keys;
+} expected_rows;
+
+static bool has_valid_tokens(const teacher_forcing *f, attend_link l, int b)
 {
     const attend_pairs *p = f->pairs;
-    for (int i = 0; i < p->link_count; i++) {
-        const attend_link l = p->links[i];
-        if (l.pair - p->first_pair != b) continue;
-        if (l.target < 0 || l.target >= p->target_lengths[b] || l.source < 0 || l.source >= source_length(f, b)) {
-            attend_ctx_fail(
-                f->c, ATTEND_BAD_DATA,
-                "a link of pair %d joins target token %d and source token %d, but the pair has %d and %d tokens",
-                l.pair, l.target, l.source, p->target_lengths[b], source_length(f, b));
-            return false;
-        }
-        if (l.target >= first && l.target < last) expected[(size_t)(l.target - first) * keys + (size_t)l.source] = 1;
+    if (l.target >= 0 && l.target < p->target_lengths[b] && l.source >= 0 && l.source < source_length(f, b))
+        return true;
+    attend_ctx_fail(f->c, ATTEND_BAD_DATA,
+                    "a link of pair %d joins target token %d and source token %d, but the pair has %d and %d tokens",
+                    l.pair, l.target, l.source, p->target_lengths[b], source_length(f, b));
+    return false;
+}
+
+/* Divides a row by its sum. Returns whether it has any link. */
+static bool normalize_row(real *row, size_t keys)
+{
+    real sum = 0;
+    for (size_t j = 0; j < keys; j++) sum += row[j];
+    for (size_t j = 0; sum > 1 && j < keys; j++) row[j] /= sum;
+    return sum > 0;
+}
+
+/* links: `count` of them, of pair b. */
+static bool fill_expected(teacher_forcing *f, const expected_rows *e, int b, const attend_link *links, int count,
+                          real *expected)
+{
+    for (int i = 0; i < count; i++) {
+        const int row = links[i].target + e->shift;
+        if (!has_valid_tokens(f, links[i], b)) return false;
+        if (row >= e->first && row < e->last)
+            expected[(size_t)(row - e->first) * e->keys + (size_t)links[i].source] = 1;
     }
-    for (int i = first; i < last; i++) {
-        real *row = expected + (size_t)(i - first) * keys, sum = 0;
-        for (size_t j = 0; j < keys; j++) sum += row[j];
-        for (size_t j = 0; sum > 1 && j < keys; j++) row[j] /= sum;
+    const int end = source_length(f, b) - 1, rows = f->pairs->target_lengths[b] + e->shift;
+    for (int i = e->first; i < e->last; i++) {
+        real *row = expected + (size_t)(i - e->first) * e->keys;
+        const bool has_token = i >= e->shift && i < rows;
+        if (!normalize_row(row, e->keys) && has_token && e->has_null && count > 0 && end >= 0) row[end] = 1;
     }
     return true;
 }
 
 static void guide(teacher_forcing *f, attend_var *weights, int first)
 {
-    const int queries = weights->shape[2];
-    const size_t keys = (size_t)weights->shape[3];
-    const size_t size = (size_t)f->pairs->count * (size_t)queries * keys;
+    const attend_pairs *p = f->pairs;
+    const bool has_head = f->m->config.alignment_head;
+    const expected_rows e = { .first = first,
+                              .last = first + weights->shape[2],
+                              .shift = has_head ? 1 : 0,
+                              .has_null = has_head,
+                              .keys = (size_t)weights->shape[3] };
+    const size_t area = (size_t)weights->shape[2] * e.keys, size = (size_t)p->count * area;
     real *expected = attend_ctx_alloc(f->c, size, sizeof *expected);
-    if (expected && size) memset(expected, 0, size * sizeof *expected);
-    for (int b = 0; expected && b < f->pairs->count; b++)
-        if (!fill_expected(f, b, first, first + queries, keys, expected + (size_t)b * (size_t)queries * keys)) return;
     if (!expected) return;
+    if (size) memset(expected, 0, size * sizeof *expected);
+    for (int b = 0, next = 0; b < p->count; b++) { /* links are sorted by pair */
+        const int begin = next;
+        while (next < p->link_count && p->links[next].pair - p->first_pair == b) next++;
+        if (!fill_expected(f, &e, b, p->links + begin, next - begin, expected + (size_t)b * area)) return;
+    }
     attend_var *loss = attend_alignment_loss(f->c, weights, expected, f->options->scale * f->options->guidance);
     f->guiding = f->guiding ? attend_add(f->c, f->guiding, loss) : loss;
+}
+
+void attend_teacher_forcing_align(teacher_forcing *f, attend_var *memory, attend_var *rows)
+{
+    const int layer = attend_config_alignment_layer(&f->m->config);
+    if (layer < 0 || !rows || !attend_teacher_forcing_needs_weights(f, ATTEND_ATTENTION_CROSS, layer)) return;
+    const attend_source *source = attend_alignment_head_source(f->c, f->m, memory, f->sources);
+    attend_var *weights = source ? attend_alignment_head_weights(f->c, f->m, source, rows, f->targets) : NULL;
+    attend_teacher_forcing_weights(f, ATTEND_ATTENTION_CROSS, layer, weights, 0);
 }
 
 void attend_teacher_forcing_weights(teacher_forcing *f, attend_attention_kind kind, int layer, attend_var *weights,

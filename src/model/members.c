@@ -103,7 +103,8 @@ int attend_model_add_member(attend_model *m, attend_model *member)
     const attend_alignment a = attend_model_alignment(m), b = attend_model_alignment(member);
     status = attend_model_append_member(m, member);
     if (status != ATTEND_OK) return status;
-    if (a.layer != b.layer || a.head != b.head) attend_attachments_remove(&m->attachments, "alignment");
+    if (a.layer != b.layer || a.head != b.head || a.shifted != b.shifted)
+        attend_attachments_remove(&m->attachments, "alignment");
     attend_attachments_free(&member->attachments); /* those of the ensemble count */
     return ATTEND_OK;
 }

@@ -3,6 +3,7 @@
  *     config.c, config_effect.c, config_check.c
  *                                     the table of configuration fields, fields without effect, valid configurations
  *     build.c                         parameters and their initial values
+ *     alignment.c, alignment_head.c   the map that aligns, and an attention of its own for it
  *     loss.c, scoring.c               teacher forcing over pairs, and the probability of given targets
  *     decoding.h, output.h            decoding step by step, and its output layer
  *     model_file.c, attachments.h     saving and loading
@@ -14,12 +15,21 @@
 #include "model/architecture.h"
 #include "model/attachments.h"
 
+/* alignment_head.c: query = Wq norm(row) + bq, key = Wk state + bk. */
+typedef struct alignment_head {
+    attend_param *gain, *bias;         /* (query width) of the norm */
+    attend_param *query_w, *query_b;   /* (H, query width), (H) */
+    attend_param *memory_w, *memory_b; /* (H, memory width), (H) */
+} alignment_head;
+
 struct attend_model {
     attend_config config; /* checked */
     attend_params *params;
     attend_param *source_table, *target_table; /* embeddings (V, E) */
     attend_param *output_w, *output_b;         /* (V, readout_width), (V) */
     int readout_width;                         /* of the rows that the output layer reads */
+    int memory_width;                          /* of the encoder's states; 0: the architecture has no alignment head */
+    alignment_head align;                      /* with the field alignment_head; otherwise empty */
     const architecture *architecture;
     void *own; /* the architecture's parameters: struct rnn, transformer or lstmn */
     attachments attachments;
@@ -88,6 +98,17 @@ attend_param *attend_build_tensor(model_builder *b, const char *prefix, const ch
 attend_param *attend_build_matrix(model_builder *b, const char *prefix, const char *name, int rows, int columns);
 attend_param *attend_build_vector(model_builder *b, const char *prefix, const char *name, int size);
 
+/* ---- the alignment head ---- */
+
+/* Adds its parameters, if the model has one. Widths: of the decoder's rows and of the encoder's states. */
+void attend_build_alignment_head(model_builder *b, int query_width, int memory_width);
+/* Its keys. memory: (N, memory width). NULL: the model has none, or the context failed. */
+const attend_source *attend_alignment_head_source(attend_ctx *c, const attend_model *m, attend_var *memory,
+                                                  const attend_ragged *sources);
+/* Its weights (B, H, Tq, Tk) for rows of the decoder (N, query width); NULL: the context failed. */
+attend_var *attend_alignment_head_weights(attend_ctx *c, const attend_model *m, const attend_source *source,
+                                          attend_var *rows, const attend_ragged *queries);
+
 /* ---- pairs ---- */
 
 /* Refuses negative lengths. */
@@ -123,6 +144,13 @@ bool attend_teacher_forcing_needs_weights(const teacher_forcing *f, attend_atten
 /* Passes on weights (B, H, Tq, Tk), whose first query is token `first` of each sentence. NULL: none. */
 void attend_teacher_forcing_weights(teacher_forcing *f, attend_attention_kind kind, int layer, attend_var *weights,
                                     int first);
+
+/* The alignment head over all rows of the targets, if its weights are needed. memory: the encoder's states. */
+void attend_teacher_forcing_align(teacher_forcing *f, attend_var *memory, attend_var *rows);
+
+/* Before the first step: the weights of the alignment head, which only attend_decoding_weights reads, are not
+ * computed. Those of other layers are: without them, attention may round differently. */
+void attend_decoding_omit_weights(attend_decoding *d);
 
 /* ---- shared by the architectures ---- */
 

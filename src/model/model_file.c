@@ -115,7 +115,7 @@ static int save_quantised(saving *s, attend_param *p, attend_tensor t)
     t.dtype = p->precision == ATTEND_INT8 ? ATTEND_I8 : ATTEND_BF16;
     t.bytes = p->size * attend_dtype_size(t.dtype);
     t.data = attend_param_quantized(p);
-    if (!t.data) return ATTEND_NO_MEMORY;
+    if (!t.data) return attend_param_unreadable(p);
     s->tensors[s->count++] = t;
     if (p->precision != ATTEND_INT8) return ATTEND_OK;
     snprintf(s->names[s->count], sizeof *s->names, "%s%s", t.name, scales_suffix);
@@ -125,7 +125,7 @@ static int save_quantised(saving *s, attend_param *p, attend_tensor t)
                                             .shape = { p->shape[0] },
                                             .bytes = (size_t)p->shape[0] * sizeof(float),
                                             .data = attend_param_scales(p) };
-    return s->tensors[s->count++].data ? ATTEND_OK : ATTEND_NO_MEMORY;
+    return s->tensors[s->count++].data ? ATTEND_OK : attend_param_unreadable(p);
 }
 
 static int save_parameters(saving *s, const attend_model *m, int member)
@@ -144,7 +144,7 @@ static int save_parameters(saving *s, const attend_model *m, int member)
             continue;
         }
         const real *value = attend_param_value(p);
-        if (!value) return ATTEND_NO_MEMORY;
+        if (!value) return attend_param_unreadable(p);
         if (!attend_all_finite(p->size, value))
             return attend_fail(ATTEND_FAILED, "'%s' has non-finite values; such a model is not saved", p->name);
         t.data = as_floats(p, &s->own[s->count]);

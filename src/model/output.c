@@ -116,7 +116,8 @@ bool attend_output_step(attend_ctx *c, output_layer *o, attend_var *readout, con
         o->end_log_p = t.end_log_p = attend_ctx_alloc(c, rows, sizeof *t.end_log_p);
     }
     if (attend_ctx_status(c) != ATTEND_OK) return false;
-    if (!attend_ctx_computed(c, attend_device_of(c)->next_tokens(&c->compute, &t))) return false;
+    if (!attend_ctx_computed(c, attend_device_of(c)->next_tokens(&c->compute, &t)) || !attend_ctx_check_device(c))
+        return false;
     o->log_p = t.log_p;
     return true;
 }

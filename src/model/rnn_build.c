@@ -119,6 +119,7 @@ void attend_rnn_build(model_builder *b)
     if (b->m->config.task == ATTEND_TASK_TRANSLATION) {
         encoder(b, r);
         attend_build_attention(b, &r->attention);
+        b->m->memory_width = r->attention.memory_width;
     }
     decoder_of(b, r);
 }

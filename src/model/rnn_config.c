@@ -15,6 +15,9 @@ const char *attend_config_attention_conflict(const attend_config *c)
         return "readout 'deep' belongs to context 'before' (Bahdanau); with 'after', tanh(Wc [c; s]) is the readout";
     if (!attention && (local || c->selection != ATTEND_SELECT_SOFT))
         return "a window or a selection needs an attention";
+    if (c->diagonal_start && c->window != ATTEND_WINDOW_LOCAL_P)
+        return "diagonal-start belongs to window 'local-p', which predicts a position: choose that window, or leave it "
+               "out";
     if (c->window == ATTEND_WINDOW_LOCAL_P && c->selection == ATTEND_SELECT_HARD)
         return "selection 'hard' gives one position the weight 1, which the Gaussian of window 'local-p' would scale: "
                "choose one of the two";
@@ -42,6 +45,8 @@ const char *attend_rnn_conflict(const attend_config *c)
                "'map', or bidirectional 'no'";
     const char *conflict = attend_config_attention_conflict(c);
     if (conflict) return conflict;
+    if (!c->attention && c->alignment_head)
+        return "alignment-head reads the states that an attention reads: choose an attention, or leave it out";
     return attend_config_tied_conflict(c, c->readout == ATTEND_READOUT_DEEP ||
                                               (c->attention && c->context == ATTEND_CONTEXT_AFTER));
 }

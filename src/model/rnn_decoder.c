@@ -8,8 +8,10 @@
  *
  * With context before, only the first layer depends on the attention, so the other layers run over whole
  * sentences. */
+#include "attention/source.h"
 #include "device/device.h"
 #include "model/rnn.h"
+#include <math.h>
 
 /* A folded matrix as a constant: it is not a parameter of the model, so the context has no gradient for it. */
 static attend_var *use_folded(attend_ctx *c, attend_param *p)
@@ -79,13 +81,39 @@ attend_var *attend_decoder_input(attend_ctx *c, const decoder *d, attend_var *em
     return d->second_w ? attend_linear(c, embedded, d->cells[0].w, d->cells[0].bw) : embedded;
 }
 
+/* With diagonal_start: logit(t / S) of each query, where t is its position and S the length of its source, so that a
+ * prediction of 0 leads to the diagonal. t is limited to [1/2, S - 1/2], where the logit is finite. */
+static attend_var *diagonal(attend_ctx *c, const decoder *d, const decoder_step *step)
+{
+    const int n = attend_ragged_rows(step->rows);
+    real *logits = attend_ctx_alloc(c, (size_t)n, sizeof *logits);
+    if (!logits) return NULL;
+    for (int b = 0, row = 0; b < attend_ragged_count(step->rows); b++) {
+        const double length = fmax(1, d->source->d.key_rows.lengths[b]);
+        for (int i = 0; i < attend_ragged_length(step->rows, b); i++) {
+            const double t = step->position + (step->one_position ? 0 : i);
+            const double share = fmax(fmin(t, length - 0.5), 0.5) / length;
+            logits[row++] = (real)log(share / (1 - share));
+        }
+    }
+    return attend_constant(c, 2, (const int[]){ n, 1 }, logits);
+}
+
+/* The position of the window of each query, as a share of its source's length: attend_window_position. */
+static attend_var *window_position(attend_ctx *c, const decoder *d, attend_var *query, const decoder_step *step)
+{
+    if (!d->m->config.diagonal_start) return attend_window_position(c, query, d->position_w, d->position_v);
+    attend_var *x = attend_tanh(c, attend_linear(c, query, d->position_w, NULL));
+    return attend_sigmoid(c, attend_add(c, attend_linear(c, x, d->position_v, NULL), diagonal(c, d, step)));
+}
+
 attend_var *attend_decoder_attend(attend_ctx *c, const decoder *d, attend_var *query, decoder_state *s,
                                   decoder_step *step)
 {
     attend_attention_inputs in = { .first_position = step->position,
                                    .one_position = step->one_position,
                                    .advantage = step->advantage };
-    if (d->position_w) in.position = attend_window_position(c, query, d->position_w, d->position_v);
+    if (d->position_w) in.position = window_position(c, d, query, step);
     const bool uses_previous = d->m->config.attention->needs_previous_weights;
     if (uses_previous) in.previous = s->previous;
     attend_var *weights = NULL;

@@ -26,6 +26,7 @@ static bool encode(attend_decoding *d, rnn_states *s, const int *source, const i
     attend_ctx_rewind(c, (attend_mark){ 0 });
     d->sources = attend_ragged_new(c, d->count, lengths);
     moved.memory = attend_rows_restore(c, &memory, attend_ragged_rows(d->sources));
+    d->alignment_source = attend_alignment_head_source(c, d->m, moved.memory, d->sources);
     return attend_ctx_status(c) == ATTEND_OK && attend_decoder_new(c, d->m, &moved, d->sources, true, &s->d);
 }
 
@@ -130,6 +131,7 @@ static attend_var *step_rnn(attend_decoding *d, const decoding_step *step)
     attend_var *y = attend_model_embed(c, d->m, d->m->target_table, step->tokens, step->singles);
     attend_var *readout = y ? run(d, step, y, &s->now, &attention) : NULL;
     d->weights[0] = attention.weights;
+    attend_decoding_align(d, step, readout);
     return readout;
 }
 

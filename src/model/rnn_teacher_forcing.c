@@ -139,5 +139,6 @@ attend_var *attend_rnn_teacher_forcing(teacher_forcing *f)
         return NULL;
     r.embedded = attend_model_embed(c, f->m, f->m->target_table, f->inputs, f->targets);
     attend_var *readout = has_feedback(f->m) ? with_feedback(&r) : without_feedback(&r);
+    attend_teacher_forcing_align(f, r.e.memory, readout);
     return readout ? attend_model_dropout(c, f->m, readout, f->targets) : NULL;
 }

@@ -162,6 +162,7 @@ attend_var *attend_transformer_teacher_forcing(teacher_forcing *f)
         attend_teacher_forcing_weights(f, ATTEND_ATTENTION_DECODER, i, weights, 0);
         if (memory) x = cross_attend(f, i, memory, x);
         x = attend_sublayer_feed(c, m, &t->decoder[i], x);
+        if (memory && i == attend_transformer_aligned_layer(m)) attend_teacher_forcing_align(f, memory, x);
     }
     return x ? attend_sublayer_input(c, m, &t->decoder_norm, x) : NULL;
 }

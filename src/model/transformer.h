@@ -72,6 +72,11 @@ attend_var *attend_transformer_rotate(attend_ctx *c, const attend_model *m, atte
 /* The rows of the last encoder layer. f: receives the attention weights; NULL: none are needed. */
 attend_var *attend_transformer_encode(attend_ctx *c, const attend_model *m, const int *tokens,
                                       const attend_ragged *sentences, teacher_forcing *f);
+/* The decoder layer whose output the alignment head reads: the penultimate one (Garg et al. 2019). */
+static inline int attend_transformer_aligned_layer(const attend_model *m)
+{
+    return m->config.decoder_layers > 1 ? m->config.decoder_layers - 2 : 0;
+}
 /* The keys and values of the cross-attention of a decoder layer. */
 const attend_source *attend_transformer_source(attend_ctx *c, const attend_model *m, const transformer_layer *l,
                                                attend_var *memory, const attend_ragged *sources);

@@ -48,7 +48,7 @@ void attend_transformer_build(model_builder *b)
     attend_model *m = b->m;
     const attend_config *c = &m->config;
     const bool translates = c->task == ATTEND_TASK_TRANSLATION, learned = c->positions == ATTEND_POSITIONS_LEARNED;
-    m->readout_width = c->hidden;
+    m->readout_width = m->memory_width = c->hidden;
     transformer *t = attend_build_own(b, sizeof *t);
     if (!t) return;
     if (translates && learned)

@@ -43,6 +43,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     attend_var *memory = encode(d, source, lengths);
     for (int i = 0; memory && i < m->config.decoder_layers; i++)
         s->sources[i] = attend_transformer_source(c, m, &transformer_of(m)->decoder[i], memory, d->sources);
+    if (memory) d->alignment_source = attend_alignment_head_source(c, m, memory, d->sources);
     return attend_ctx_status(c) == ATTEND_OK;
 }
 
@@ -100,6 +101,7 @@ static attend_var *step_transformer(attend_decoding *d, const decoding_step *ste
         x = self_attention(d, step, i, x);
         if (x && m->config.task == ATTEND_TASK_TRANSLATION) x = cross_attend(d, step, i, x);
         if (x) x = attend_sublayer_feed(c, m, &t->decoder[i], x);
+        if (i == attend_transformer_aligned_layer(m)) attend_decoding_align(d, step, x);
     }
     return x ? attend_sublayer_input(c, m, &t->decoder_norm, x) : NULL;
 }

@@ -226,12 +226,15 @@ static void input_gradients(attend_ctx *c, cell_run *r)
     const size_t h = r->hidden, in = (size_t)r->x->shape[1], rows = (size_t)r->sequences->rows;
     const size_t gate_width = (size_t)r->spec->gates * h, stride = (size_t)r->spec->width * h;
     const device_input gates = { .data = r->step.gates, .stride = stride };
-    real *dx = attend_grad(c, r->x);
-    if (!r->w && dx) add(c, r->sequences->rows, gate_width, gates, (device_output){ .data = dx, .stride = gate_width });
+    bool first;
+    real *dx = attend_grad_or_new(c, r->x, &first);
+    if (!r->w && dx)
+        (first ? copy : add)(c, r->sequences->rows, gate_width, gates,
+                             (device_output){ .data = dx, .stride = gate_width });
     if (!r->w) return;
     packed_matrix w;
     if (dx && attend_var_matrix_backward(c, r->w, &w))
-        attend_multiply(c, PACKED_ADD, NULL, rows, r->step.gates, stride, &w, dx, in);
+        attend_multiply(c, first ? PACKED_ZERO : PACKED_ADD, NULL, rows, r->step.gates, stride, &w, dx, in);
     attend_weight_gradient(c, r->w, 0, rows, gate_width, r->step.gates, stride, r->x->value, in);
     real *dbw = attend_grad(c, r->bw), *dbase = attend_grad(c, r->base);
     if (dbw) attend_add_rows(c, rows, gate_width, r->step.gates, stride, dbw);

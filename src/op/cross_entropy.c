@@ -71,7 +71,7 @@ attend_var *attend_cross_entropy(attend_ctx *c, attend_var *logits, const int *t
                                  .loss = loss->value,
                                  .nll = row_losses };
     attend_device_of(c)->cross_entropy(&c->compute, &e->computed);
-    if (row_losses != nll) c->memory->download(nll, row_losses, rows * sizeof *nll);
+    if (row_losses != nll && !attend_ctx_read(c, nll, row_losses, rows * sizeof *nll)) return NULL;
     logits->consumed = true;
     if (loss->differentiable) attend_record(c, &e->node, cross_entropy_backward);
     return loss;

@@ -53,13 +53,17 @@ static void add_backward(attend_ctx *c, attend_node *node)
     elementwise_node *e = (elementwise_node *)node;
     const real *dy = e->y->grad;
     if (!dy) return;
-    real *da = attend_grad(c, e->a);
+    bool first;
+    real *da = attend_grad_or_new(c, e->a, &first);
     const attend_device *d = attend_device_of(c);
     size_t width, rows = rows_of(e->a, e->b, &width);
     const device_input in = { .data = dy, .stride = width };
-    if (da) d->add(&c->compute, rows, width, in, (device_output){ .data = da, .stride = width });
-    real *db = attend_grad(c, e->b);
-    if (db) d->add(&c->compute, rows, width, in, (device_output){ .data = db }); /* the sum of the rows */
+    if (da) (first ? d->copy : d->add)(&c->compute, rows, width, in, (device_output){ .data = da, .stride = width });
+    first = false;
+    real *db = rows == 1 ? attend_grad_or_new(c, e->b, &first) : attend_grad(c, e->b);
+    if (db)
+        (first ? d->copy : d->add)(&c->compute, rows, width, in,
+                                   (device_output){ .data = db }); /* the sum of the rows */
 }
 
 attend_var *attend_add(attend_ctx *c, attend_var *a, attend_var *b)

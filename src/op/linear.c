@@ -17,9 +17,11 @@ static void linear_backward(attend_ctx *c, attend_node *node)
     const real *dy = l->y->grad;
     if (!dy) return;
     size_t n = (size_t)l->x->shape[0], in = (size_t)l->x->shape[1], out = (size_t)l->w->shape[0];
-    real *dx = attend_grad(c, l->x);
+    bool first;
+    real *dx = attend_grad_or_new(c, l->x, &first);
     packed_matrix w;
-    if (dx && attend_var_matrix_backward(c, l->w, &w)) attend_multiply(c, PACKED_ADD, NULL, n, dy, out, &w, dx, in);
+    if (dx && attend_var_matrix_backward(c, l->w, &w))
+        attend_multiply(c, first ? PACKED_ZERO : PACKED_ADD, NULL, n, dy, out, &w, dx, in);
     attend_weight_gradient(c, l->w, 0, n, out, dy, out, l->x->value, in);
     real *db = attend_grad(c, l->b);
     if (db) attend_add_rows(c, n, out, dy, out, db);

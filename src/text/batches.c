@@ -32,6 +32,7 @@ struct attend_batches {
     uint64_t *numbers; /* (maximum pairs of a pool) */
     int *source_lengths, *target_lengths;
     attend_ids sides[2];
+    attend_ids whole;   /* a pair before it is cut */
     attend_string text; /* of a pair, to encode it again */
 };
 
@@ -107,6 +108,7 @@ void attend_batches_free(attend_batches *b)
 {
     if (!b) return;
     for (int i = 0; i < 2; i++) attend_ids_free(&b->sides[i]);
+    attend_ids_free(&b->whole);
     attend_string_free(&b->text);
     attend_memory_free(b->target_lengths);
     attend_memory_free(b->source_lengths);
@@ -200,26 +202,53 @@ static int grow(attend_ids *side, size_t count)
     return ATTEND_OK;
 }
 
-/* Removes the beginning of a pair that was just copied. */
-static void crop_pair(const attend_batches *b, uint64_t number, int *source, int *source_length, int *target,
-                      int *target_length)
+/* How many tokens are left out at the beginning of a pair. */
+static void cut_of(const attend_batches *b, uint64_t epoch, uint64_t number, int cut[2])
 {
-    int cut[2] = { 0, 0 };
-    b->options.crop(b->options.crop_user, b->epoch, number, &cut[0], &cut[1]);
-    *source_length -= cut[0];
-    *target_length -= cut[1];
-    memmove(source, source + cut[0], (size_t)*source_length * sizeof *source);
-    memmove(target, target + cut[1], (size_t)*target_length * sizeof *target);
+    cut[0] = cut[1] = 0;
+    if (b->options.crop) b->options.crop(b->options.crop_user, epoch, number, &cut[0], &cut[1]);
+}
+
+static void set_lengths(attend_batches *b, const member *members, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int cut[2];
+        cut_of(b, b->epoch, members[i].number, cut);
+        b->source_lengths[i] = members[i].source - cut[0];
+        b->target_lengths[i] = members[i].target - cut[1];
+    }
+}
+
+/* Copies the tokens of a pair of the given lengths without what is cut. Memory for whole pairs is there if nothing is cut. */
+static int copy_pair(attend_batches *b, uint64_t epoch, uint64_t number, const int whole[2], int *source, int *target)
+{
+    int cut[2];
+    cut_of(b, epoch, number, cut);
+    if (cut[0] == 0 && cut[1] == 0) return attend_corpus_ids(b->corpus, number, source, target);
+    int *to[2] = { source, target };
+    const size_t both = (size_t)whole[0] + (size_t)whole[1];
+    int status = grow(&b->whole, both);
+    if (status == ATTEND_OK) status = attend_corpus_ids(b->corpus, number, b->whole.ids, b->whole.ids + whole[0]);
+    for (int side = 0, at = 0; status == ATTEND_OK && side < 2; at += whole[side++])
+        if (whole[side] > cut[side])
+            memcpy(to[side], b->whole.ids + at + cut[side], (size_t)(whole[side] - cut[side]) * sizeof *b->whole.ids);
+    return status;
+}
+
+int attend_batches_pair(attend_batches *b, uint64_t epoch, uint64_t number, int *source, int *target)
+{
+    int whole[2];
+    const int status = attend_corpus_lengths(b->corpus, number, &whole[0], &whole[1]);
+    return status == ATTEND_OK ? copy_pair(b, epoch, number, whole, source, target) : status;
 }
 
 static int copy_batch(attend_batches *b, const member *members, int count)
 {
     size_t tokens[2] = { 0, 0 };
+    set_lengths(b, members, count);
     for (int i = 0; i < count; i++) {
-        b->source_lengths[i] = members[i].source;
-        b->target_lengths[i] = members[i].target;
-        tokens[0] += (size_t)members[i].source;
-        tokens[1] += (size_t)members[i].target;
+        tokens[0] += (size_t)b->source_lengths[i];
+        tokens[1] += (size_t)b->target_lengths[i];
     }
     for (int side = 0; side < 2; side++) {
         const int status = grow(&b->sides[side], tokens[side]);
@@ -227,10 +256,9 @@ static int copy_batch(attend_batches *b, const member *members, int count)
     }
     int *source = b->sides[0].ids, *target = b->sides[1].ids;
     for (int i = 0; i < count; i++) {
-        const int status = attend_corpus_ids(b->corpus, members[i].number, source, target);
+        const int whole[2] = { members[i].source, members[i].target };
+        const int status = copy_pair(b, b->epoch, members[i].number, whole, source, target);
         if (status != ATTEND_OK) return status;
-        if (b->options.crop)
-            crop_pair(b, members[i].number, source, &b->source_lengths[i], target, &b->target_lengths[i]);
         if (members[i].source) source += b->source_lengths[i]; /* the array of empty sources may be NULL */
         target += b->target_lengths[i];
     }
@@ -278,7 +306,8 @@ static void advance(const attend_batches *b, attend_batch_position *p)
     p->epoch++;
 }
 
-int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch)
+/* has_tokens: reads the tokens, not only the lengths. */
+static int next(attend_batches *b, attend_batch_position *position, attend_batch *batch, bool has_tokens)
 {
     if (b->epoch != position->epoch || b->pool != position->pool) b->ready = false;
     int status = check_position(b, position);
@@ -293,16 +322,35 @@ int attend_batches_next(attend_batches *b, attend_batch_position *position, atte
         b->numbers[i] = members[i].number;
         batch->tokens += pair_tokens(members[i].source, members[i].target);
     }
-    status = b->options.encode ? encode_batch(b, members, count) : copy_batch(b, members, count);
+    if (!has_tokens)
+        set_lengths(b, members, count);
+    else
+        status = b->options.encode ? encode_batch(b, members, count) : copy_batch(b, members, count);
     if (status != ATTEND_OK) return status;
     batch->pairs = (attend_pairs){ .count = count,
-                                   .source = b->sides[0].ids,
+                                   .source = has_tokens ? b->sides[0].ids : NULL,
                                    .source_lengths = b->source_lengths,
-                                   .target = b->sides[1].ids,
+                                   .target = has_tokens ? b->sides[1].ids : NULL,
                                    .target_lengths = b->target_lengths };
     advance(b, position);
     batch->last = position->epoch != batch->position.epoch;
     return ATTEND_OK;
+}
+
+int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch)
+{
+    return next(b, position, batch, true);
+}
+
+bool attend_batches_know_lengths(const attend_batches *b)
+{
+    return !b->options.encode;
+}
+
+int attend_batches_next_lengths(attend_batches *b, attend_batch_position *position, attend_batch *batch)
+{
+    if (attend_batches_know_lengths(b)) return next(b, position, batch, false);
+    return attend_fail(ATTEND_BAD_USAGE, "the lengths of texts that are encoded again are not known before");
 }
 
 uint64_t attend_batches_pools(const attend_batches *b)

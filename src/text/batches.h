@@ -61,6 +61,14 @@ void attend_batches_free(attend_batches *b);
  * ATTEND_NO_MEMORY. */
 int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch);
 
+/* The same without tokens: batch->pairs has lengths only. Not with options.encode, whose lengths are known only when texts
+ * are encoded. */
+int attend_batches_next_lengths(attend_batches *b, attend_batch_position *position, attend_batch *batch);
+/* Whether lengths can be known without tokens. */
+bool attend_batches_know_lengths(const attend_batches *b);
+/* Copies the tokens of a pair in an epoch to arrays of the lengths in its batch. */
+int attend_batches_pair(attend_batches *b, uint64_t epoch, uint64_t number, int *source, int *target);
+
 /* The fraction of its epoch before a position, 0 to 1. The position must come from attend_batches_next. */
 double attend_batches_progress(const attend_batches *b, const attend_batch_position *p);
 /* The number of pools of an epoch. */

@@ -1,32 +1,35 @@
 /* bpe.c: byte-pair encoding (Sennrich, Haddow, Birch 2016): tokens are subwords.
  *
- * A word is a run of spaces followed by a run of other characters; merges do not cross its borders. A space is put
+ * A word is a run of spaces followed by a run of other characters, with split_classes of one class (boundaries.h);
+ * merges do not cross its borders. A space is put
  * before each line, so that its first word is encoded as it is elsewhere; decoding removes it. */
 #include "text/tokenizer.h"
 
 #include "core/status.h"
 #include "core/utf8.h"
+#include "text/boundaries.h"
 #include <string.h>
 
-size_t attend_bpe_word_end(const char *text, size_t size, size_t begin)
+size_t attend_bpe_word_end(const char *text, size_t size, size_t begin, bool split_classes)
 {
     size_t end = begin;
     while (end < size && text[end] == ' ') end++;
+    if (split_classes && end < size) return attend_boundary_next(text, size, end);
     const char *next = end < size ? memchr(text + end, ' ', size - end) : NULL;
     return next ? (size_t)(next - text) : size;
 }
 
-static int split(attend_string_table *parts, const char *text, size_t size)
+static int split(const attend_tokenizer_options *o, attend_string_table *parts, const char *text, size_t size)
 {
     if (size == 0) return ATTEND_OK;
-    size_t end = attend_bpe_word_end(text, size, 0);
+    size_t end = attend_bpe_word_end(text, size, 0, o->split_classes);
     attend_string first = { 0 };
     int status = attend_string_add(&first, " ", 1);
     if (status == ATTEND_OK) status = attend_string_add(&first, text, end);
     if (status == ATTEND_OK) status = attend_string_table_count(parts, first.text, first.size, 1);
     attend_string_free(&first);
     for (size_t begin = end; begin < size && status == ATTEND_OK; begin = end) {
-        end = attend_bpe_word_end(text, size, begin);
+        end = attend_bpe_word_end(text, size, begin, o->split_classes);
         status = attend_string_table_count(parts, text + begin, end - begin, 1);
     }
     return status;

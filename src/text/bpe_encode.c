@@ -199,7 +199,7 @@ int attend_bpe_encode(const attend_tokenizer *t, const char *text, size_t size, 
     begin_work(&w, t, out, dropout);
     int status = ATTEND_OK;
     for (size_t begin = 0, end; begin < size && status == ATTEND_OK; begin = end) {
-        end = attend_bpe_word_end(text, size, begin);
+        end = attend_bpe_word_end(text, size, begin, t->split_classes);
         status = encode_word(&w, text, begin, end, begin == 0);
     }
     attend_memory_free(w.block);

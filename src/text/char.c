@@ -3,8 +3,9 @@
 
 #include "core/utf8.h"
 
-static int split(attend_string_table *parts, const char *text, size_t size)
+static int split(const attend_tokenizer_options *o, attend_string_table *parts, const char *text, size_t size)
 {
+    (void)o;
     return attend_characters_count(parts, text, size, 1);
 }
 

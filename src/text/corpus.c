@@ -2,6 +2,8 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "core/string.h"
+#include "rank/ranks.h"
 #include "text/token_ids.h"
 #include "text/token_store.h"
 #include <stdlib.h>
@@ -22,6 +24,7 @@ typedef struct index_entry {
 /* Precedes the texts of a pair. */
 typedef struct text_sizes {
     uint32_t source, target;
+    uint64_t index; /* attend_text_pair */
 } text_sizes;
 
 struct attend_corpus {
@@ -101,7 +104,7 @@ static int append_ids(attend_corpus *c, const int *ids, int count)
 
 static int append_text(attend_corpus *c, const attend_text_pair *text)
 {
-    const text_sizes sizes = { (uint32_t)text->source_size, (uint32_t)text->target_size };
+    const text_sizes sizes = { (uint32_t)text->source_size, (uint32_t)text->target_size, text->index };
     int status = attend_token_store_append(&c->texts, &sizes, sizeof sizes);
     if (status == ATTEND_OK) status = attend_token_store_append(&c->texts, text->source, text->source_size);
     if (status == ATTEND_OK) status = attend_token_store_append(&c->texts, text->target, text->target_size);
@@ -160,33 +163,219 @@ static bool is_blank(const char *text, size_t size)
     return !attend_word_next(text, size, &(size_t){ 0 }, &word);
 }
 
-static int read_pair(attend_corpus *c, const attend_text_pair *pair, attend_encode_fn encode, void *user,
-                     attend_ids sides[2])
+/* Whether a pair is left out because a side is empty; it is counted then. */
+static bool skips(attend_corpus *c, const attend_text_pair *pair)
 {
-    sides[0].count = sides[1].count = 0;
     const bool lines = c->options.lines;
-    if ((!lines && is_blank(pair->source, pair->source_size)) || is_blank(pair->target, pair->target_size)) {
-        c->counts.empty++;
-        return ATTEND_OK;
-    }
-    int status = lines ? ATTEND_OK : encode(user, ATTEND_SOURCE, pair->source, pair->source_size, &sides[0]);
-    if (status != ATTEND_OK) return add_position(pair->source_file, pair->line, status);
-    status = encode(user, ATTEND_TARGET, pair->target, pair->target_size, &sides[1]);
-    if (status != ATTEND_OK) return add_position(pair->target_file, pair->line, status);
-    return attend_corpus_add(c, sides[0].ids, sides[0].count, sides[1].ids, sides[1].count, pair);
+    const bool is_empty =
+        (!lines && is_blank(pair->source, pair->source_size)) || is_blank(pair->target, pair->target_size);
+    c->counts.empty += is_empty;
+    return is_empty;
 }
 
-int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user)
+static int encode_pair(const attend_corpus *c, const attend_text_pair *pair, attend_encode_fn encode, void *user,
+                       attend_ids sides[2])
+{
+    int status = c->options.lines ? ATTEND_OK : encode(user, ATTEND_SOURCE, pair->source, pair->source_size, &sides[0]);
+    if (status != ATTEND_OK) return add_position(pair->source_file, pair->line, status);
+    status = encode(user, ATTEND_TARGET, pair->target, pair->target_size, &sides[1]);
+    return status == ATTEND_OK ? status : add_position(pair->target_file, pair->line, status);
+}
+
+static int read_alone(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user)
 {
     attend_ids sides[2] = { { 0 }, { 0 } };
     attend_text_pair pair;
     int status;
     do {
         status = attend_pairs_file_next(file, &pair);
-        if (status == ATTEND_OK && pair.source) status = read_pair(c, &pair, encode, user, sides);
+        if (status != ATTEND_OK || !pair.source || skips(c, &pair)) continue;
+        sides[0].count = sides[1].count = 0;
+        status = encode_pair(c, &pair, encode, user, sides);
+        if (status == ATTEND_OK)
+            status = attend_corpus_add(c, sides[0].ids, sides[0].count, sides[1].ids, sides[1].count, &pair);
     } while (status == ATTEND_OK && pair.source);
     for (int i = 0; i < 2; i++) attend_ids_free(&sides[i]);
     return status;
+}
+
+/* ---- reading on the ranks of a job ---- */
+
+enum { ROUND_PAIRS = 1024, ROUND_BYTES = 1 << 20 }; /* of each rank */
+
+/* The pairs of a round: every rank reads all of them, and encodes those from `first` to `end`. */
+typedef struct shared_round {
+    attend_ranks *ranks;
+    attend_string texts;     /* sources and targets, one after another */
+    attend_text_pair *pairs; /* (room) their texts are offsets */
+    size_t *offsets;         /* (room) of their texts */
+    int count, room;
+    attend_string own, all; /* for each pair two numbers of tokens, and the tokens; of this rank, and of all */
+    size_t *at;             /* (ranks + 1): of their blocks in `all` */
+} shared_round;
+
+static int round_new(shared_round *r, attend_ranks *ranks)
+{
+    const size_t count = (size_t)attend_ranks_count(ranks);
+    *r = (shared_round){ .ranks = ranks, .room = ROUND_PAIRS * (int)count };
+    r->pairs = attend_memory_zeroed((size_t)r->room, sizeof *r->pairs);
+    r->offsets = attend_memory_zeroed((size_t)r->room, sizeof *r->offsets);
+    r->at = attend_memory_zeroed(count + 1, sizeof *r->at);
+    if (r->pairs && r->offsets && r->at) return ATTEND_OK;
+    return attend_fail(ATTEND_NO_MEMORY, "no memory to read pairs on %zu ranks", count);
+}
+
+static void round_free(shared_round *r)
+{
+    attend_string_free(&r->texts);
+    attend_string_free(&r->own);
+    attend_string_free(&r->all);
+    attend_memory_free(r->pairs);
+    attend_memory_free(r->offsets);
+    attend_memory_free(r->at);
+}
+
+/* Reads the texts of a round. *more: false at the end of the file. */
+static int round_read(shared_round *r, attend_corpus *c, attend_pairs_file *file, bool *more)
+{
+    const size_t max_bytes = (size_t)ROUND_BYTES * (size_t)attend_ranks_count(r->ranks);
+    int status = ATTEND_OK;
+    r->count = 0, r->texts.size = 0;
+    for (*more = true; *more && status == ATTEND_OK && r->count < r->room && r->texts.size < max_bytes;) {
+        attend_text_pair pair;
+        status = attend_pairs_file_next(file, &pair);
+        *more = status == ATTEND_OK && pair.source;
+        if (!*more || skips(c, &pair)) continue;
+        r->offsets[r->count] = r->texts.size;
+        status = attend_string_add(&r->texts, pair.source, pair.source_size);
+        if (status == ATTEND_OK) status = attend_string_add(&r->texts, pair.target, pair.target_size);
+        r->pairs[r->count++] = pair;
+    }
+    for (int i = 0; status == ATTEND_OK && i < r->count; i++) {
+        r->pairs[i].source = r->texts.text + r->offsets[i];
+        r->pairs[i].target = r->pairs[i].source + r->pairs[i].source_size;
+    }
+    return status;
+}
+
+/* Where the pairs of a rank begin: each has about as many bytes. */
+static int round_first(const shared_round *r, int rank)
+{
+    const double share = (double)r->texts.size * rank / attend_ranks_count(r->ranks);
+    int i = 0;
+    if (rank == attend_ranks_count(r->ranks)) return r->count;
+    while (i < r->count && (double)r->offsets[i] < share) i++;
+    return i;
+}
+
+static int round_encode(shared_round *r, const attend_corpus *c, attend_encode_fn encode, void *user)
+{
+    const int rank = attend_ranks_rank(r->ranks), end = round_first(r, rank + 1);
+    attend_ids sides[2] = { { 0 }, { 0 } };
+    int status = ATTEND_OK;
+    r->own.size = 0;
+    for (int i = round_first(r, rank); status == ATTEND_OK && i < end; i++) {
+        sides[0].count = sides[1].count = 0;
+        status = encode_pair(c, &r->pairs[i], encode, user, sides);
+        const int counts[2] = { sides[0].count, sides[1].count };
+        if (status == ATTEND_OK) status = attend_string_add(&r->own, (const char *)counts, sizeof counts);
+        for (int side = 0; side < 2; side++)
+            if (status == ATTEND_OK && counts[side] > 0)
+                status = attend_string_add(&r->own, (const char *)sides[side].ids,
+                                           (size_t)counts[side] * sizeof *sides[side].ids);
+    }
+    for (int i = 0; i < 2; i++) attend_ids_free(&sides[i]);
+    return status;
+}
+
+/* What a rank says before it sends its tokens. */
+typedef struct round_header {
+    uint64_t size;  /* of the tokens */
+    uint64_t texts; /* a hash of what it has read */
+} round_header;
+
+static uint64_t round_hash(const shared_round *r, bool more)
+{
+    uint64_t hash = (uint64_t)r->count << 1 | more;
+    for (int i = 0; i < r->count; i++) hash = hash * 31 + r->pairs[i].source_size;
+    return XXH3_64bits_withSeed(r->texts.text ? r->texts.text : "", r->texts.size, hash);
+}
+
+/* Where the tokens of each rank will be. A rank that has read other texts is refused on all ranks. */
+static int round_announce(shared_round *r, bool more, round_header *headers)
+{
+    const int count = attend_ranks_count(r->ranks);
+    for (int i = 0; i <= count; i++) r->at[i] = (size_t)i * sizeof *headers;
+    headers[attend_ranks_rank(r->ranks)] = (round_header){ r->own.size, round_hash(r, more) };
+    const int status = attend_ranks_all_gather(r->ranks, headers, r->at);
+    r->at[0] = 0;
+    for (int i = 0; status == ATTEND_OK && i < count; i++) {
+        r->at[i + 1] = r->at[i] + (size_t)headers[i].size;
+        if (headers[i].texts != headers[0].texts)
+            return attend_fail(ATTEND_BAD_USAGE,
+                               "rank %d on %s has read other data than rank 0: all ranks must read the same files", i,
+                               attend_ranks_host(r->ranks, i));
+    }
+    return status;
+}
+
+/* Gives the tokens of this rank to the others. */
+static int round_exchange(shared_round *r, bool more)
+{
+    const int count = attend_ranks_count(r->ranks), rank = attend_ranks_rank(r->ranks);
+    round_header *headers = attend_memory_zeroed((size_t)count, sizeof *headers);
+    int status = headers ? round_announce(r, more, headers)
+                         : attend_fail(ATTEND_NO_MEMORY, "no memory to read pairs on %d ranks", count);
+    attend_memory_free(headers);
+    if (status != ATTEND_OK) return status;
+    r->all.size = 0;
+    status = attend_string_reserve(&r->all, r->at[count]);
+    if (status != ATTEND_OK) return status;
+    if (r->own.size) memcpy(r->all.text + r->at[rank], r->own.text, r->own.size);
+    r->all.size = r->at[count];
+    return attend_ranks_all_gather(r->ranks, r->all.text, r->at);
+}
+
+static int round_add(shared_round *r, attend_corpus *c)
+{
+    const char *at = r->all.text;
+    size_t left = r->all.size;
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < r->count; i++) {
+        int counts[2];
+        if (left >= sizeof counts) memcpy(counts, at, sizeof counts);
+        const bool has_counts = left >= sizeof counts && counts[0] >= 0 && counts[1] >= 0;
+        const size_t bytes = has_counts ? ((size_t)counts[0] + (size_t)counts[1]) * sizeof(int) : 0;
+        if (!has_counts || left - sizeof counts < bytes)
+            return attend_fail(ATTEND_FAILED, "another rank sent tokens that cannot be read: all ranks must read the "
+                                              "same files, with the same version of attend");
+        const int *ids = (const void *)(at + sizeof counts); /* all blocks are of whole numbers */
+        status = attend_corpus_add(c, ids, counts[0], ids + counts[0], counts[1], &r->pairs[i]);
+        at += sizeof counts + bytes, left -= sizeof counts + bytes;
+    }
+    return status;
+}
+
+static int read_shared(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user,
+                       attend_ranks *ranks)
+{
+    shared_round r;
+    int status = round_new(&r, ranks);
+    for (bool more = true; status == ATTEND_OK && more;) {
+        status = round_read(&r, c, file, &more);
+        if (status == ATTEND_OK) status = round_encode(&r, c, encode, user);
+        if (status == ATTEND_OK) status = round_exchange(&r, more);
+        if (status == ATTEND_OK) status = round_add(&r, c);
+    }
+    round_free(&r);
+    return status;
+}
+
+int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user,
+                       attend_ranks *ranks)
+{
+    return attend_ranks_are_several(ranks) ? read_shared(c, file, encode, user, ranks)
+                                           : read_alone(c, file, encode, user);
 }
 
 int attend_corpus_finish(attend_corpus *c)
@@ -273,6 +462,7 @@ int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *buffer
     *text = (attend_text_pair){ .source = buffer->text,
                                 .source_size = sizes.source,
                                 .target = buffer->text + sizes.source,
-                                .target_size = sizes.target };
+                                .target_size = sizes.target,
+                                .index = sizes.index };
     return ATTEND_OK;
 }

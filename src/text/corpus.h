@@ -16,6 +16,7 @@
 
 #include "text/pipeline.h"
 #include <attend/pairs_file.h>
+#include <attend/ranks.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,8 +51,10 @@ void attend_corpus_free(attend_corpus *c);
  * ATTEND_IO if the disk is full, after which the corpus can only be freed. */
 int attend_corpus_add(attend_corpus *c, const int *source, int source_count, const int *target, int target_count,
                       const attend_text_pair *text);
-/* Appends the remaining pairs of a file. The message of a failure of `encode` is prefixed with file and line. */
-int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user);
+/* Appends the remaining pairs of a file. The message of a failure of `encode` is prefixed with file and line. The ranks of a
+ * job (NULL: alone) read the same file; each encodes a part of the pairs and gives the tokens to the others. */
+int attend_corpus_read(attend_corpus *c, attend_pairs_file *file, attend_encode_fn encode, void *user,
+                       attend_ranks *ranks);
 /* Ends filling and enables reading. */
 int attend_corpus_finish(attend_corpus *c);
 
@@ -63,8 +66,8 @@ attend_corpus_counts attend_corpus_count(const attend_corpus *c);
 int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target);
 /* Copies the tokens of a pair to arrays that are large enough. */
 int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target);
-/* Reads the texts of a pair into `buffer`, which is the caller's; *text gets pointers into it and sizes. Only if texts
- * are kept. */
+/* Reads the texts of a pair into `buffer`, which is the caller's; *text gets pointers into it, sizes and the index. Only
+ * if texts are kept. */
 int attend_corpus_text(const attend_corpus *c, uint64_t i, attend_string *buffer, attend_text_pair *text);
 
 #endif

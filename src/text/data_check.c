@@ -35,6 +35,7 @@ typedef struct checker {
     bool quick, valid, lines;
     attend_pairs_file *files[2]; /* kept open: examples borrow their names */
     attend_hash_set pairs, sources;
+    size_t memory; /* limit of these sets, in bytes; 0: none */
     bool has_valid;
     attend_unseen unseen; /* only with validation data */
     attend_finding findings[ATTEND_FINDING_KINDS];
@@ -144,6 +145,21 @@ static void measure(checker *c, const attend_text_pair *p, const attend_line_fea
     note_extreme(c, &c->lowest, -ratio, p);
 }
 
+/* A set that grows has its old and its new table for a while. */
+static int check_memory(const checker *c)
+{
+    const attend_word_set *words = c->unseen.words;
+    const double bytes = 1.5 * (double)sizeof *c->pairs.table *
+                         ((double)c->pairs.capacity + (double)c->sources.capacity + (double)words[0].hashes.capacity +
+                          (double)words[1].hashes.capacity);
+    if (c->memory == 0 || bytes <= (double)c->memory) return ATTEND_OK;
+    return attend_fail(
+        ATTEND_NO_MEMORY,
+        "the hashes of %zu different lines and their words, by which duplicates are found, take more than the "
+        "memory limit: raise it, or check only for faults that prevent training",
+        c->pairs.count);
+}
+
 /* Compares 64-bit hashes: with 100 million lines, the probability of any collision is 1 in 4000. */
 static int find_duplicates(checker *c, const attend_text_pair *p)
 {
@@ -159,6 +175,7 @@ static int find_duplicates(checker *c, const attend_text_pair *p)
     bool had_pair = false, had_source = false;
     int status = attend_hash_set_add(&c->pairs, pair, &had_pair);
     if (status == ATTEND_OK) status = attend_hash_set_add(&c->sources, source, &had_source);
+    if (status == ATTEND_OK) status = check_memory(c);
     if (status != ATTEND_OK) return status;
     if (had_pair)
         note_pair(c, ATTEND_FINDING_DUPLICATE, p);
@@ -372,7 +389,7 @@ static int run(checker *c, const attend_pairs_spec *train, int train_count, cons
 }
 
 int attend_data_check(attend_data_check_report **out, const attend_pairs_spec *train, int train_count,
-                      const attend_pairs_spec *valid, int valid_count, bool quick)
+                      const attend_pairs_spec *valid, int valid_count, bool quick, size_t memory)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && (train || train_count < 1) && (valid || valid_count < 1));
     *out = NULL;
@@ -382,6 +399,7 @@ int attend_data_check(attend_data_check_report **out, const attend_pairs_spec *t
     if (status == ATTEND_OK) {
         c->report = r;
         c->quick = r->quick = quick;
+        c->memory = memory;
         c->lines = r->lines = train_count > 0 && !train[0].source;
         c->has_valid = valid_count > 0;
         status = run(c, train, train_count, valid, valid_count);

@@ -1,5 +1,6 @@
 /* data_check_report.c: writes the report of a data check as text and as JSON. */
 #include "core/status.h"
+#include "text/words.h"
 #include <attend/data_check.h>
 #include <attend/json.h>
 #include <attend/print.h>
@@ -21,6 +22,15 @@ static const char *side_name(const attend_data_check_report *r, int side)
     return r->lines ? "text" : side ? "target" : "source";
 }
 
+/* What spaces separate: where the other side has single words, phonemes and the like are symbols. */
+static const char *word_name(const attend_data_check_report *r, const attend_data_check_counts *n, int side)
+{
+    return !r->lines && attend_are_single_words(n->words[!side], n->usable) &&
+                   attend_are_symbols(n->words[side], n->characters[side], n->usable)
+               ? "symbols"
+               : "words";
+}
+
 static void print_counts(FILE *out, const attend_data_check_report *r, const char *name,
                          const attend_data_check_counts *n)
 {
@@ -28,8 +38,8 @@ static void print_counts(FILE *out, const attend_data_check_report *r, const cha
     if (n->usable != n->pairs) attend_print(out, ", %llu usable", (unsigned long long)n->usable);
     attend_print(out, "\n");
     for (int i = r->lines; i < 2 && n->usable > 0; i++) {
-        attend_print(out, "    %s: %llu words, %llu characters; a line has %.1f characters", side_name(r, i),
-                     (unsigned long long)n->words[i], (unsigned long long)n->characters[i],
+        attend_print(out, "    %s: %llu %s, %llu characters; a line has %.1f characters", side_name(r, i),
+                     (unsigned long long)n->words[i], word_name(r, n, i), (unsigned long long)n->characters[i],
                      (double)n->characters[i] / (double)n->usable);
         if (n->median[i] > 0) attend_print(out, " (median %d)", n->median[i]);
         attend_print(out, ", the longest %d\n", n->longest[i]);

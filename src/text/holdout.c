@@ -74,3 +74,38 @@ int attend_pairs_hold_out(attend_pairs_spec *train, attend_pairs_spec *valid, in
     }
     return ATTEND_OK;
 }
+
+/* Counts the pairs of a part that have words on both sides, up to `max`. */
+static int count_pairs(const attend_pairs_spec *specs, int count, int max, int *pairs)
+{
+    attend_pairs_file *file = NULL;
+    attend_text_pair p = { .source = "" };
+    int status = attend_pairs_file_open(&file, specs, count);
+    while (status == ATTEND_OK && p.source && *pairs < max) {
+        status = attend_pairs_file_next(file, &p);
+        const bool is_line = !specs[0].source;
+        if (status == ATTEND_OK && p.source && !is_blank(p.target, p.target_size) &&
+            (is_line || !is_blank(p.source, p.source_size)))
+            ++*pairs;
+        /* a faulty line is reported when the data is checked */
+        if (status != ATTEND_OK && attend_pairs_file_fault(file) <= ATTEND_PAIR_TOO_LONG)
+            status = ATTEND_OK, p.source = "";
+    }
+    attend_pairs_file_close(file);
+    return status;
+}
+
+int attend_pairs_try_hold_out(attend_pairs_spec *train, attend_pairs_spec *valid, int count, double fraction,
+                              uint64_t max_pairs, int min_pairs, int *held, int *left)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, train && valid && count >= 1);
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, held && left && min_pairs >= 1);
+    *held = *left = 0;
+    int status = attend_pairs_hold_out(train, valid, count, fraction, max_pairs);
+    if (status != ATTEND_OK) return status;
+    status = count_pairs(valid, count, min_pairs, held);
+    if (status == ATTEND_OK) status = count_pairs(train, count, 1, left);
+    if (status == ATTEND_OK && *held == min_pairs && *left == 1) return ATTEND_OK;
+    for (int i = 0; i < count; i++) train[i].part = ATTEND_PART_ALL;
+    return status;
+}

@@ -5,8 +5,9 @@
 #include "core/utf8.h"
 #include "text/hangul.h"
 
-static int split(attend_string_table *parts, const char *text, size_t size)
+static int split(const attend_tokenizer_options *o, attend_string_table *parts, const char *text, size_t size)
 {
+    (void)o;
     int status = ATTEND_OK;
     for (size_t i = 0, n; i < size && status == ATTEND_OK; i += n) {
         char letters[3 * ATTEND_HANGUL_BYTES];

@@ -12,6 +12,7 @@
 
 struct attend_pairs_file {
     int count, at;                 /* specs, and the one being read */
+    uint64_t lines_before;         /* lines of the specs before it */
     attend_lines *source, *target; /* NULL: not open; source: also for monolingual lines */
     attend_holdout holdout;
     attend_pair_fault fault;
@@ -202,6 +203,7 @@ static int end_spec(attend_pairs_file *f)
     if (attend_lines_number(lines) == 0)
         return stop(f, ATTEND_PAIR_EMPTY_FILE,
                     attend_fail(ATTEND_BAD_DATA, "%s:1: the file is empty", attend_lines_name(lines)));
+    f->lines_before += attend_lines_number(lines);
     close_spec(f);
     f->at++;
     return ATTEND_OK;
@@ -321,10 +323,18 @@ static int next_pair(attend_pairs_file *f, attend_text_pair *pair)
         int status = f->source || f->target ? ATTEND_OK : open_spec(f);
         if (status == ATTEND_OK)
             status = !f->source ? next_monolingual(f, pair) : f->target ? next_of_two(f, pair) : next_with_tab(f, pair);
+        if (f->source || f->target) pair->index = f->lines_before + pair->line - 1;
         if (status != ATTEND_OK || pair->source) return status;
     }
     *pair = (attend_text_pair){ 0 };
     return ATTEND_OK;
+}
+
+bool attend_pairs_file_wait(attend_pairs_file *f, int milliseconds)
+{
+    ATTEND_REQUIRE(true, f);
+    return (!f->source || attend_lines_wait(f->source, milliseconds)) &&
+           (!f->target || attend_lines_wait(f->target, milliseconds));
 }
 
 /* Whether the reader of the training part reports this fault of a single line. */

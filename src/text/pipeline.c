@@ -41,6 +41,22 @@ void attend_pipeline_free(attend_pipeline *p)
     p->tokenizer = NULL;
 }
 
+attend_pipeline attend_pipeline_borrow(const attend_pipeline *from)
+{
+    return (attend_pipeline){ .tokenizer = from->tokenizer,
+                              .side = from->side,
+                              .seen = { .bits = from->seen.bits, .size = from->seen.size },
+                              .unit = from->unit };
+}
+
+void attend_pipeline_free_borrowed(attend_pipeline *p)
+{
+    attend_string_free(&p->seen.lower);
+    attend_ids_free(&p->ids);
+    attend_string_free(&p->text);
+    attend_string_free(&p->line);
+}
+
 void attend_pipeline_clear(attend_pipeline *p)
 {
     enum { LARGE = 1 << 20 };

@@ -35,6 +35,10 @@ typedef struct attend_encoded_text {
 /* Loads the tokenizers of a model's sides; a language model has a target only. ATTEND_BAD_MODEL, ATTEND_NO_MEMORY. */
 int attend_pipelines_from_model(attend_pipeline sides[2], const attend_model *m);
 void attend_pipeline_free(attend_pipeline *p);
+/* A pipeline without texts that uses the tokenizer and the words of another, which must outlive its use for encoding. Many
+ * threads may use one each. attend_pipeline_free_borrowed releases its texts. */
+attend_pipeline attend_pipeline_borrow(const attend_pipeline *from);
+void attend_pipeline_free_borrowed(attend_pipeline *p);
 /* Sets the unit of both sides; ATTEND_UNIT_AUTO: those of their tokenizers. */
 void attend_pipelines_set_unit(attend_pipeline sides[2], attend_unit unit);
 

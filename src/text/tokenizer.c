@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "text/lowercase.h"
 #include "text/normalize.h"
+#include "text/shared_counts.h"
 #include "text/string_order.h"
 #include <limits.h>
 #include <stdio.h>
@@ -101,9 +102,9 @@ static int to_normal(const char **text, size_t *size, attend_string *own, bool l
 }
 
 static int count_lines(const attend_tokenizer_options *options, const attend_kind *kind, attend_string_table *parts,
-                       attend_line_fn next, void *user, bool *has_single_words)
+                       attend_line_fn next, void *user, attend_ranks *ranks, bool *has_single_words)
 {
-    uint64_t lines = 0, words = 0;
+    uint64_t numbers[2] = { 0, 0 }; /* lines, words */
     attend_string own = { 0 };
     const char *line = NULL;
     size_t size = 0;
@@ -119,11 +120,12 @@ static int count_lines(const attend_tokenizer_options *options, const attend_kin
             snprintf(why, sizeof why, "%s", attend_message());
             attend_fail(status, "line %llu: %s", (unsigned long long)number, why);
         }
-        if (status == ATTEND_OK) status = kind->split(parts, line, size);
-        if (status == ATTEND_OK) lines++, words += (uint64_t)attend_word_count(line, size);
+        if (status == ATTEND_OK) status = kind->split(options, parts, line, size);
+        if (status == ATTEND_OK) numbers[0]++, numbers[1] += (uint64_t)attend_word_count(line, size);
     }
-    *has_single_words = lines > 0 && (double)words < ATTEND_SINGLE_WORDS * (double)lines;
     attend_string_free(&own);
+    if (status == ATTEND_OK) status = attend_shared_counts(ranks, parts, numbers, 2);
+    *has_single_words = numbers[0] > 0 && (double)numbers[1] < ATTEND_SINGLE_WORDS * (double)numbers[0];
     return status;
 }
 
@@ -145,15 +147,24 @@ int attend_tokenizer_learn(attend_tokenizer **out, const attend_tokenizer_option
                            void *user)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && options && next);
+    return attend_tokenizer_learn_shared(out, options, next, user, NULL);
+}
+
+int attend_tokenizer_learn_shared(attend_tokenizer **out, const attend_tokenizer_options *options, attend_line_fn next,
+                                  void *user, attend_ranks *ranks)
+{
     *out = NULL;
     const attend_kind *kind = attend_kind_of(options->kind);
     attend_string_table parts = { 0 };
     attend_tokenizer *t = NULL;
     bool has_single_words = false;
     int status = check_options(options, kind);
-    if (status == ATTEND_OK) status = count_lines(options, kind, &parts, next, user, &has_single_words);
+    if (status == ATTEND_OK) status = count_lines(options, kind, &parts, next, user, ranks, &has_single_words);
     if (status == ATTEND_OK) status = attend_tokenizer_new(&t, kind);
-    if (status == ATTEND_OK) t->has_single_words = has_single_words, t->lowercase = options->lowercase;
+    if (status == ATTEND_OK) {
+        t->has_single_words = has_single_words, t->lowercase = options->lowercase;
+        t->split_classes = kind == &attend_kind_bpe && options->split_classes;
+    }
     if (status == ATTEND_OK) {
         const int size = options->vocab_size ? options->vocab_size : kind->default_size ? kind->default_size : INT_MAX;
         status = kind->learn(t, &parts, size, options->min_count);
@@ -186,6 +197,12 @@ bool attend_tokenizer_is_lowercase(const attend_tokenizer *t)
 {
     ATTEND_REQUIRE(false, t);
     return t->lowercase;
+}
+
+bool attend_tokenizer_splits_classes(const attend_tokenizer *t)
+{
+    ATTEND_REQUIRE(false, t);
+    return t->split_classes;
 }
 
 int attend_tokenizer_to_normal(const attend_tokenizer *t, const char **text, size_t *size, attend_string *own)

@@ -8,6 +8,7 @@
 #include "core/rng.h"
 #include "text/token_ids.h"
 #include "core/pair_table.h"
+#include <attend/ranks.h>
 #include <attend/string_table.h>
 #include <stdbool.h>
 
@@ -35,7 +36,7 @@ typedef struct attend_kind {
     int first;        /* the first learned token id */
     int default_size; /* of the vocabulary; 0: no limit */
     /* Counts the parts of a line: words or characters. */
-    int (*split)(attend_string_table *parts, const char *text, size_t size);
+    int (*split)(const attend_tokenizer_options *o, attend_string_table *parts, const char *text, size_t size);
     /* Fills the vocabulary from the parts of all lines, up to `size` tokens. */
     int (*learn)(attend_tokenizer *t, const attend_string_table *parts, int size, int min_count);
     /* Prepares a tokenizer whose vocabulary and merges are complete. */
@@ -56,6 +57,7 @@ struct attend_tokenizer {
     const attend_kind *kind;
     attend_string_table tokens;
     bool lowercase;        /* texts are lower-cased */
+    bool split_classes;    /* bpe: words end where classes of characters meet (boundaries.h) */
     bool has_single_words; /* most lines that it learned from are a single word */
     int ascii[128];        /* char, jamo, bpe: the token of a character below 0x80, or -1 */
     /* bpe: merge i makes token first_merge + i, so each token is made by at most one merge */
@@ -66,6 +68,10 @@ struct attend_tokenizer {
     unsigned char *whole;       /* (tokens) whether its text is encoded as this one token */
 };
 
+/* attend_tokenizer_learn, on the ranks of a job: `next` supplies a part of the lines on each (ranks NULL: all of them). The
+ * tokenizer is that of all lines, on all ranks. */
+int attend_tokenizer_learn_shared(attend_tokenizer **out, const attend_tokenizer_options *options, attend_line_fn next,
+                                  void *user, attend_ranks *ranks);
 /* A tokenizer with the special and byte tokens of its kind, and nothing learned. */
 int attend_tokenizer_new(attend_tokenizer **out, const attend_kind *kind);
 /* Adds the parts with a count of at least min_count, the most frequent first, until there are `size` tokens. */
@@ -104,8 +110,9 @@ int attend_characters_decode(const attend_tokenizer *t, const int *ids, int coun
 
 /* ---- bpe ---- */
 
-/* The end of the word that begins at `begin`: a run of spaces, then a run of other characters. */
-size_t attend_bpe_word_end(const char *text, size_t size, size_t begin);
+/* The end of the word that begins at `begin`: a run of spaces, then a run of other characters, with split_classes of one
+ * class. */
+size_t attend_bpe_word_end(const char *text, size_t size, size_t begin, bool split_classes);
 int attend_bpe_learn(attend_tokenizer *t, const attend_string_table *words, int size, int min_count);
 int attend_bpe_add_merge(attend_tokenizer *t, int left, int right);
 int attend_bpe_finish(attend_tokenizer *t);

@@ -1,9 +1,10 @@
 /* tokenizer_file.c: a tokenizer as two texts, attached to a model.
  *
  *     SIDE.vocabulary    one token per line
- *     SIDE.tokenizer     attend-tokenizer 1  2 if there is a line "case", so that earlier versions refuse the model
- *                        kind bpe
- *                        case lower          only if texts are lower-cased
+ *     SIDE.tokenizer     attend-tokenizer 3  the lowest format that has all lines, so that earlier versions refuse what
+ *                        kind bpe            they would ignore
+ *                        case lower          from format 2 on; in 3 also "case kept"
+ *                        split classes       from format 3 on: merges stay within a class of characters
  *                        merges 2            bpe only; one line per merge: the two tokens that make
  *                        t h                 the last tokens of the vocabulary, in their order
  *                        th e
@@ -19,9 +20,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 2, VERSION_WITHOUT_CASE = 1 };
+enum { VERSION_PLAIN = 1, VERSION_WITH_CASE, VERSION_WITH_SPLIT, VERSION = VERSION_WITH_SPLIT };
 static const char magic[] = "attend-tokenizer ", kind_word[] = "kind ", case_word[] = "case ", lower[] = "lower",
-                  merges_word[] = "merges ";
+                  kept[] = "kept", split_word[] = "split ", classes[] = "classes", merges_word[] = "merges ";
 
 /* ---- writing ---- */
 
@@ -44,11 +45,13 @@ int attend_tokenizer_write(const attend_tokenizer *t, attend_string *vocabulary,
     int status = ATTEND_OK;
     vocabulary->size = rest->size = 0;
     for (int i = 0; i < t->tokens.count && status == ATTEND_OK; i++) status = add_token(vocabulary, t, i, "\n");
-    int n = snprintf(line, sizeof line, "%s%d\n%s%s", magic, t->lowercase ? VERSION : VERSION_WITHOUT_CASE, kind_word,
-                     attend_token_kind_name(t->kind->kind));
+    const int version = t->split_classes ? VERSION_WITH_SPLIT : t->lowercase ? VERSION_WITH_CASE : VERSION_PLAIN;
+    int n = snprintf(line, sizeof line, "%s%d\n%s%s", magic, version, kind_word, attend_token_kind_name(t->kind->kind));
     if (status == ATTEND_OK) status = add_line(rest, line, (size_t)n);
-    n = snprintf(line, sizeof line, "%s%s", case_word, lower);
-    if (status == ATTEND_OK && t->lowercase) status = add_line(rest, line, (size_t)n);
+    n = snprintf(line, sizeof line, "%s%s", case_word, t->lowercase ? lower : kept);
+    if (status == ATTEND_OK && version >= VERSION_WITH_CASE) status = add_line(rest, line, (size_t)n);
+    n = snprintf(line, sizeof line, "%s%s", split_word, classes);
+    if (status == ATTEND_OK && version >= VERSION_WITH_SPLIT) status = add_line(rest, line, (size_t)n);
     if (t->kind != &attend_kind_bpe) return status;
     n = snprintf(line, sizeof line, "%s%d", merges_word, t->merge_count);
     if (status == ATTEND_OK) status = add_line(rest, line, (size_t)n);
@@ -122,7 +125,31 @@ static int number_of(const char *digits, size_t size)
     return n;
 }
 
-static int read_kind(reader *r, const attend_kind **kind, bool *lowercase)
+static bool is_text(const char *value, size_t size, const char *text)
+{
+    return size == strlen(text) && memcmp(value, text, size) == 0;
+}
+
+/* The lines after the kind that depend on the format. */
+static int read_options(reader *r, int version, const attend_kind *kind, bool *lowercase, bool *split_classes)
+{
+    const char *value = NULL;
+    size_t size;
+    if (version < VERSION_WITH_CASE) return ATTEND_OK;
+    int status = expect(r, case_word, &value, &size);
+    if (status != ATTEND_OK) return status;
+    *lowercase = is_text(value, size, lower);
+    if (!*lowercase && (version < VERSION_WITH_SPLIT || !is_text(value, size, kept)))
+        return refuse(r, "names an unknown case");
+    if (version < VERSION_WITH_SPLIT) return ATTEND_OK;
+    status = expect(r, split_word, &value, &size);
+    if (status != ATTEND_OK) return status;
+    *split_classes = is_text(value, size, classes);
+    if (!*split_classes) return refuse(r, "names an unknown way to split words");
+    return kind == &attend_kind_bpe ? ATTEND_OK : refuse(r, "splits words, and the kind of tokenizer is not bpe");
+}
+
+static int read_kind(reader *r, const attend_kind **kind, bool *lowercase, bool *split_classes)
 {
     const char *value = NULL;
     size_t size;
@@ -138,11 +165,7 @@ static int read_kind(reader *r, const attend_kind **kind, bool *lowercase)
     if (status != ATTEND_OK) return status;
     *kind = attend_kind_named(value, size);
     if (!*kind) return refuse(r, "names an unknown kind of tokenizer");
-    *lowercase = version > VERSION_WITHOUT_CASE;
-    if (!*lowercase) return ATTEND_OK;
-    status = expect(r, case_word, &value, &size);
-    if (status != ATTEND_OK) return status;
-    return size == strlen(lower) && memcmp(value, lower, size) == 0 ? ATTEND_OK : refuse(r, "names an unknown case");
+    return read_options(r, version, *kind, lowercase, split_classes);
 }
 
 static int read_token(attend_tokenizer *t, reader *r, const char *token, size_t size)
@@ -246,11 +269,11 @@ int attend_tokenizer_read(attend_tokenizer **out, const char *side, const char *
     reader r = { side, "tokenizer", rest, rest_size, 0, 0 };
     const attend_kind *kind = NULL;
     attend_tokenizer *t = NULL;
-    bool lowercase = false;
+    bool lowercase = false, split_classes = false;
     *out = NULL;
-    int status = read_kind(&r, &kind, &lowercase);
+    int status = read_kind(&r, &kind, &lowercase, &split_classes);
     if (status == ATTEND_OK) status = attend_tokenizer_new(&t, kind);
-    if (status == ATTEND_OK) t->lowercase = lowercase;
+    if (status == ATTEND_OK) t->lowercase = lowercase, t->split_classes = split_classes;
     if (status == ATTEND_OK) status = read_vocabulary(t, &tokens);
     if (status == ATTEND_OK && kind == &attend_kind_bpe) status = read_merges(t, &r);
     if (status == ATTEND_OK && r.at < r.size) {

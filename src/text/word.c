@@ -5,8 +5,9 @@
 #include "text/words.h"
 #include <string.h>
 
-static int split(attend_string_table *parts, const char *text, size_t size)
+static int split(const attend_tokenizer_options *o, attend_string_table *parts, const char *text, size_t size)
 {
+    (void)o;
     int status = ATTEND_OK;
     attend_span word;
     for (size_t at = 0; status == ATTEND_OK && attend_word_next(text, size, &at, &word);)

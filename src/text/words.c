@@ -120,3 +120,14 @@ void attend_words_of_spans(const char *text, size_t size, const attend_span *spa
     ATTEND_REQUIRE_VOID((text || size == 0) && ((spans && words) || count < 1));
     attend_units_of_spans(ATTEND_UNIT_WORD, text, size, spans, count, words);
 }
+
+bool attend_are_single_words(uint64_t words, uint64_t lines)
+{
+    return (double)words < ATTEND_SINGLE_WORDS * (double)lines;
+}
+
+bool attend_are_symbols(uint64_t words, uint64_t characters, uint64_t lines)
+{
+    const double max_characters = 4.5; /* of a symbol, with the space after it */
+    return !attend_are_single_words(words, lines) && (double)characters < max_characters * (double)words;
+}

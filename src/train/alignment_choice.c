@@ -1,5 +1,5 @@
 /* alignment_choice.c: at the end of a training run, chooses the attention layer and head whose map is used for word
- * alignment (map_selection.h), by the validation pairs and without gold links. The choice is stored in MODEL only,
+ * alignment, and how it is read (map_selection.h), unless the model has an alignment head. It does so by the validation pairs and without gold links. The choice is stored in MODEL only,
  * not in the checkpoint: a training run that resumes chooses again. */
 #include "train/training_run.h"
 
@@ -70,6 +70,7 @@ static int choose(training_run *run, attend_model *m, const texts *x)
         attend_json_put_key(&w, "event"), attend_json_put_text(&w, "aligns");
         attend_json_put_key(&w, "layer"), attend_json_put_integer(&w, chosen.layer);
         attend_json_put_key(&w, "head"), attend_json_put_integer(&w, chosen.head);
+        attend_json_put_key(&w, "shifted"), attend_json_put_bool(&w, chosen.shifted);
         attend_json_put_key(&w, "error"), attend_json_put_number(&w, 4, scores[best].error);
         status = attend_training_log_end(&run->log, &w);
     }
@@ -81,10 +82,8 @@ static int choose(training_run *run, attend_model *m, const texts *x)
 int attend_training_choose_alignment(training_run *run)
 {
     const attend_config *c = &run->model->config;
-    if (!run->valid || access(run->options.model, F_OK) != 0 ||
-        attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) *
-                attend_config_attention_heads(c, ATTEND_ATTENTION_CROSS) <
-            2)
+    if (!run->valid || access(run->options.model, F_OK) != 0 || c->alignment_head ||
+        attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) == 0)
         return ATTEND_OK;
     attend_model *m = NULL;
     texts *x = attend_memory_zeroed(1, sizeof *x);

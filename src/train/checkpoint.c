@@ -12,6 +12,8 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "format/tensor_file.h"
+#include "train/rank_parameters.h"
+#include <attend/device.h>
 #include <attend/parse.h>
 #include <errno.h>
 #include <limits.h>
@@ -210,6 +212,15 @@ static int get_shard_tokens(const attend_tensor_file *file, const char *path, in
 
 /* ---- options that must stay the same ---- */
 
+static const char device_key[] = "device", cpu_name[] = "cpu";
+
+/* The kind of the device, which decides rounding. */
+static const char *device_name(void)
+{
+    const attend_device_info d = attend_device_describe();
+    return d.is_gpu ? d.model : cpu_name;
+}
+
 /* Files are compared by content, not by name. The text is part of the file format of version 0.1, which calls tokens
  * "words". */
 static void put_data(metadata_list *m, const training_run *run, const char *name, const attend_corpus *c)
@@ -244,6 +255,7 @@ static void put_tokens(metadata_list *m, const attend_train_options *o)
         add_number(m, "option", size_names[side], o->tokens[side].vocab_size);
     }
     add_number(m, "option", "min-count", o->tokens[0].min_count);
+    add_text(m, "option", "bpe-split", o->tokens[0].split_classes ? "classes" : "spaces");
     add_text(m, "option", "lowercase",
              !o->tokens[ATTEND_SOURCE].lowercase   ? "none"
              : !o->tokens[ATTEND_TARGET].lowercase ? "source"
@@ -259,6 +271,18 @@ static const char *held_out_text(const attend_train_options *o, char text[40])
 
 static const char held_out_key[] = "training.option.held-out", max_held_out_key[] = "training.option.max-held-out";
 
+/* A file is compared by its links. */
+static void put_guidance(metadata_list *m, const training_run *run)
+{
+    const attend_train_options *o = &run->options;
+    char text[40] = "none";
+    if (run->links)
+        snprintf(text, sizeof text, "links %016llx",
+                 (unsigned long long)attend_guided_links_count(run->links).fingerprint);
+    add_text(m, "option", "guided-alignment", text);
+    if (run->links) add_number(m, "option", "guidance", o->guidance);
+}
+
 static void put_options(metadata_list *m, const training_run *run)
 {
     const attend_train_options *o = &run->options;
@@ -273,6 +297,7 @@ static void put_options(metadata_list *m, const training_run *run)
     if (!o->init_from || o->new_vocab) put_tokens(m, o);
     add_number(m, "option", "bpe-dropout", o->bpe_dropout);
     add_number(m, "option", "crop", o->crop);
+    put_guidance(m, run);
     add_number(m, "option", "max-length", o->max_length);
     add_text(m, "option", "compute", attend_compute_names[o->compute]);
     add_text(m, "option", "optimizer", attend_optimizer_names[o->optimizer.kind]);
@@ -294,6 +319,21 @@ static void put_options(metadata_list *m, const training_run *run)
     add_number(m, "option", "valid-every", (double)run->intervals.valid_every);
 }
 
+int attend_checkpoint_hash_options(const training_run *run, uint64_t *hash)
+{
+    metadata_list *m = attend_memory_zeroed(1, sizeof *m);
+    if (!m) return attend_fail(ATTEND_NO_MEMORY, "no memory to compare options");
+    put_options(m, run);
+    /* these are not part of checkpoints, but decide which exchanges there are */
+    add_number(m, "rank", "updates", (double)run->options.updates);
+    add_number(m, "rank", "epochs", (double)run->options.epochs);
+    add_number(m, "rank", "patience", run->options.patience);
+    add_number(m, "rank", "save-every", (double)run->options.save_every);
+    *hash = XXH3_64bits(m->list, (size_t)m->count * sizeof *m->list);
+    attend_memory_free(m);
+    return ATTEND_OK;
+}
+
 int attend_checkpoint_identify(training_run *run)
 {
     metadata_list *m = attend_memory_zeroed(1, sizeof *m);
@@ -311,7 +351,7 @@ int attend_checkpoint_identify(training_run *run)
         const real *value = attend_param_value(p);
         if (!value) {
             attend_memory_free(m);
-            return ATTEND_NO_MEMORY;
+            return attend_param_unreadable(p);
         }
         run->id = XXH3_64bits_withSeed(value, p->size * sizeof(real), run->id);
     }
@@ -372,9 +412,18 @@ static int same_held_out(const attend_tensor_file *file, const char *path, const
     return same_option(path, "held-out", attend_tensor_file_metadata(file, held_out_key), held_out_text(o, now));
 }
 
+/* A checkpoint of another kind of device has other roundings, so that training resumes with the shards and the precision that
+ * are right for this device. */
+static bool is_other_device(const attend_tensor_file *file)
+{
+    const char *then = attend_tensor_file_metadata(file, "training.option.device");
+    return strcmp(then ? then : cpu_name, device_name()) != 0;
+}
+
 /* An earlier version, which did not write it, had products in fp32 only. */
 static int same_compute(const attend_tensor_file *file, const char *path, const attend_train_options *o)
 {
+    if (is_other_device(file)) return ATTEND_OK;
     const char *then = attend_tensor_file_metadata(file, "training.option.compute");
     return same_option(path, "compute", then ? then : attend_compute_names[ATTEND_COMPUTE_FP32],
                        attend_compute_names[o->compute]);
@@ -391,6 +440,9 @@ static int same_options(const attend_tensor_file *file, const char *path, const 
                    *name = strrchr(m->list[i].name, '.') + 1;
         if (then && strcmp(name, "valid-metric") == 0 && strcmp(then, "word-error") == 0) then = "wer"; /* until 0.1 */
         if (!then && strcmp(name, "lowercase") == 0) then = "none"; /* an earlier version did not have it */
+        if (!then && strcmp(name, "guided-alignment") == 0) then = "none";
+        if (!then && strcmp(name, "crop") == 0) then = "0";
+        if (is_other_device(file) && (strcmp(name, "compute") == 0 || strcmp(name, "shard-tokens") == 0)) continue;
         status = same_option(path, name, then, m->list[i].text);
     }
     attend_memory_free(m);
@@ -400,10 +452,10 @@ static int same_options(const attend_tensor_file *file, const char *path, const 
 /* ---- optimizer moments and averaged weights ---- */
 
 /* which: 0 and 1, the optimizer's moments; 2, the moving average. NULL: the run does not have it. */
-static const real *array_of(const training_run *run, int parameter, int which)
+static number_array *array_of(const training_run *run, int parameter, int which)
 {
-    if (which < 2) return attend_optimizer_moment(run->optimizer, parameter, which);
-    return run->average.values ? attend_number_array_read(&run->average.values[parameter]) : NULL;
+    if (which < 2) return attend_optimizer_array(run->optimizer, parameter, which);
+    return run->average.values ? &run->average.values[parameter] : NULL;
 }
 
 static void set_array(training_run *run, int parameter, int which, const real *values)
@@ -425,20 +477,49 @@ static void array_name(char name[NAME_SIZE], int which, const attend_param *p)
 typedef struct arrays {
     attend_tensor *tensors;
     char (*names)[NAME_SIZE];
+    real **collected; /* (count) of several ranks: what was collected from them */
     size_t count;
 } arrays;
 
-static bool arrays_new(const training_run *run, arrays *a)
+static void arrays_free(arrays *a)
+{
+    for (size_t i = 0; a->collected && i < a->count; i++) attend_memory_free(a->collected[i]);
+    attend_memory_free(a->collected);
+    attend_memory_free(a->tensors);
+    attend_memory_free(a->names);
+}
+
+/* The numbers of an array: this process has them, or rank 0 collects them from all ranks. */
+static int collect(const training_run *run, int parameter, int which, real **collected, const real **data)
+{
+    number_array *own = array_of(run, parameter, which);
+    *data = NULL;
+    if (!own) return ATTEND_OK;
+    if (!attend_ranks_are_several(run->options.ranks)) {
+        *data = attend_number_array_read(own);
+        if (*data) return ATTEND_OK;
+        return attend_device_memory_check(own->memory) == ATTEND_OK ? ATTEND_NO_MEMORY : ATTEND_FAILED;
+    }
+    const int status = attend_rank_array_gather(run->team, parameter, own, collected);
+    *data = *collected;
+    return status;
+}
+
+static int arrays_new(const training_run *run, arrays *a)
 {
     const size_t max = ARRAY_KINDS * (size_t)attend_params_count(run->model->params);
     a->count = 0;
     a->tensors = attend_memory_zeroed(max, sizeof *a->tensors);
     a->names = attend_memory_zeroed(max, sizeof *a->names);
-    if (!a->tensors || !a->names) return false;
+    a->collected = attend_memory_zeroed(max, sizeof *a->collected);
+    int status = ATTEND_OK;
+    if (!a->tensors || !a->names || !a->collected)
+        return attend_fail(ATTEND_NO_MEMORY, "no memory to save a checkpoint");
     for (int which = 0; which < ARRAY_KINDS; which++)
-        for (int i = 0; i < attend_params_count(run->model->params); i++) {
+        for (int i = 0; status == ATTEND_OK && i < attend_params_count(run->model->params); i++) {
             const attend_param *p = attend_params_at(run->model->params, i);
-            const real *data = array_of(run, i, which);
+            const real *data;
+            status = collect(run, i, which, &a->collected[a->count], &data);
             if (!data) continue;
             array_name(a->names[a->count], which, p);
             attend_tensor x = { .name = a->names[a->count],
@@ -449,7 +530,7 @@ static bool arrays_new(const training_run *run, arrays *a)
             for (int axis = 0; axis < p->rank; axis++) x.shape[axis] = p->shape[axis];
             a->tensors[a->count++] = x;
         }
-    return true;
+    return status;
 }
 
 /* ---- saving ---- */
@@ -458,21 +539,21 @@ int attend_checkpoint_save(training_run *run)
 {
     metadata_list *m = attend_memory_zeroed(1, sizeof *m);
     attend_metadata metadata[MAX_ENTRIES];
-    arrays a = { NULL, NULL, 0 };
+    arrays a = { .count = 0 };
     int status = attend_training_log_flush(&run->log);
     run->state.log_bytes = run->log.bytes;
-    if (status == ATTEND_OK && (!m || !arrays_new(run, &a)))
-        status = attend_fail(ATTEND_NO_MEMORY, "no memory to save a checkpoint");
-    if (status == ATTEND_OK) {
+    if (status == ATTEND_OK && !m) status = attend_fail(ATTEND_NO_MEMORY, "no memory to save a checkpoint");
+    if (status == ATTEND_OK) status = arrays_new(run, &a);
+    if (status == ATTEND_OK && attend_training_writes(run)) {
         put_state(m, &run->state, attend_optimizer_steps(run->optimizer));
         put_id(m, run->id);
         put_options(m, run);
+        add_text(m, "option", device_key, device_name());
         for (int i = 0; i < m->count; i++) metadata[i] = (attend_metadata){ m->list[i].name, m->list[i].text };
         status = attend_model_save_with(run->model, attend_training_path(run, ".checkpoint"), a.tensors, a.count,
                                         metadata, (size_t)m->count);
     }
-    attend_memory_free(a.tensors);
-    attend_memory_free(a.names);
+    arrays_free(&a);
     attend_memory_free(m);
     return status;
 }
@@ -514,7 +595,8 @@ static int load_state(training_run *run)
     if (status == ATTEND_OK && run->intervals.valid_every == 0) /* else a rollback */
         status = get_valid_every(run->checkpoint, path, &run->intervals.valid_every);
     if (status == ATTEND_OK) run->id = get_id(run->checkpoint);
-    return status == ATTEND_OK ? get_shard_tokens(run->checkpoint, path, &run->options.shard_tokens) : status;
+    if (status != ATTEND_OK || is_other_device(run->checkpoint)) return status;
+    return get_shard_tokens(run->checkpoint, path, &run->options.shard_tokens);
 }
 
 int attend_checkpoint_load(training_run *run, bool *found)
@@ -523,6 +605,7 @@ int attend_checkpoint_load(training_run *run, bool *found)
     *found = false;
     if (access(path, F_OK) != 0 && errno == ENOENT) return ATTEND_OK;
     int status = open_checkpoint(run, &run->model);
+    run->changes_device = status == ATTEND_OK && is_other_device(run->checkpoint);
     if (status == ATTEND_OK) status = same_start(run->checkpoint, path, &run->options);
     if (status == ATTEND_OK) status = same_held_out(run->checkpoint, path, &run->options);
     if (status == ATTEND_OK) status = same_compute(run->checkpoint, path, &run->options);
@@ -605,7 +688,10 @@ int attend_is_checkpoint(const char *path, bool *is_checkpoint)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, path && is_checkpoint);
     attend_tensor_file *file = NULL;
-    const int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
+    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
+    const char *format = status == ATTEND_OK ? attend_tensor_file_metadata(file, "format") : NULL;
+    if (status == ATTEND_OK && (!format || strcmp(format, "attend-model") != 0))
+        status = attend_fail(ATTEND_BAD_MODEL, "%s is not a model", path);
     *is_checkpoint = status == ATTEND_OK && attend_tensor_file_metadata(file, "training.state.update") != NULL;
     attend_tensor_file_close(file);
     return status;

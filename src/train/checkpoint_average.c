@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "train/rank_parameters.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,13 +35,14 @@ static int find_paths(training_run *run, char **texts, const char ***paths, int 
     return ATTEND_OK;
 }
 
-/* Validates the average and logs the result. Overwrites the weights of the run's own model, which is no longer
- * needed. */
+/* Validates the average, which rank 0 has, and logs the result. Overwrites the weights of the run's own model, which is
+ * no longer needed. mean: NULL on other ranks. */
 static int compare(training_run *run, const attend_model *mean, int count, bool *better)
 {
     double loss = NAN, score = NAN;
-    attend_training_copy_weights(run, mean);
-    int status = attend_training_measure(run, &loss, &score);
+    if (mean) attend_training_copy_weights(run, mean);
+    int status = attend_rank_parameters_share(run->team);
+    if (status == ATTEND_OK) status = attend_training_measure(run, &loss, &score);
     if (status != ATTEND_OK) return status;
     *better = isfinite(score) && attend_training_is_better(run, score);
     attend_training_notice(run, "the average of the last %d models: %s %.4f, %s the best one, %.4f", count,
@@ -71,19 +73,21 @@ int attend_training_average_checkpoints(training_run *run)
     if (run->options.average_checkpoints < 2) return ATTEND_OK;
     attend_optimizer_free(run->optimizer); /* makes room: the average takes less memory */
     run->optimizer = NULL;
-    int status = find_paths(run, &texts, &paths, &count);
+    const bool writes = attend_training_writes(run);
+    int status = writes ? find_paths(run, &texts, &paths, &count) : ATTEND_OK;
+    if (status == ATTEND_OK) status = attend_ranks_share(run->options.ranks, &count, sizeof count);
     if (status == ATTEND_OK && count < 2) {
         attend_training_notice(run, "there are fewer than two models to average: checkpoints are %llu updates apart",
                                (unsigned long long)run->intervals.save_every);
     } else if (status == ATTEND_OK) {
         bool better = true; /* without validation data the average always becomes MODEL */
-        status = attend_models_average(&mean, paths, count);
+        if (writes) status = attend_models_average(&mean, paths, count);
         if (status == ATTEND_BAD_MODEL)
             status =
                 attend_fail(status, "%s; training is complete: remove that file and run again to average without it",
                             attend_message());
         if (status == ATTEND_OK && run->valid) status = compare(run, mean, count, &better);
-        if (status == ATTEND_OK && better) status = save(run, mean);
+        if (status == ATTEND_OK && better && writes) status = save(run, mean);
     }
     attend_model_free(mean);
     attend_memory_free(paths);

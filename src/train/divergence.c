@@ -59,7 +59,10 @@ bool attend_training_has_finite_weights(const training_run *run)
     for (int i = 0; i < attend_params_count(run->model->params); i++) {
         const attend_param *p = attend_params_at(run->model->params, i);
         const attend_compute compute = { 0 };
-        if (!isfinite(attend_device_at(p->memory)->sum_squares(&compute, p->size, p->value))) return false;
+        double sum;
+        attend_device_at(p->memory)->sum_squares(&compute, 1, (const real *const[]){ p->value }, &p->size,
+                                                 (device_sums){ &sum });
+        if (!isfinite(sum)) return false;
     }
     return true;
 }

@@ -61,17 +61,29 @@ static int check_kind(const char *path, bool (*is_kind)(const beginning *b), con
                        path, kind);
 }
 
-/* MODEL must be a model, and not only look like one; its tensors are not checked. */
+/* MODEL must be a model, and not only look like one; its tensors are not checked. The checkpoint of another training is
+ * none: what is lost with it cannot be trained from the model. A write-protected model stays, though its directory would
+ * allow to replace it. */
 static int check_model(const char *path)
 {
-    attend_tensor_file *file = NULL;
-    int status = attend_tensor_file_open(&file, path, ATTEND_TENSOR_HEADER_ONLY);
-    const char *format = status == ATTEND_OK ? attend_tensor_file_metadata(file, "format") : NULL;
-    if (status == ATTEND_OK && (!format || strcmp(format, "attend-model") != 0)) status = ATTEND_BAD_MODEL;
-    attend_tensor_file_close(file);
-    if (status != ATTEND_BAD_MODEL) return status;
-    return attend_fail(ATTEND_BAD_USAGE, "%s exists and is not a model: choose another model path, or remove the file",
-                       path);
+    bool is_checkpoint = false;
+    const int status = attend_is_checkpoint(path, &is_checkpoint);
+    if (status == ATTEND_BAD_MODEL || is_checkpoint)
+        return attend_fail(ATTEND_BAD_USAGE, "%s exists and is %s: choose another model path, or %s the file", path,
+                           is_checkpoint ? "the checkpoint of a training, not a model" : "not a model",
+                           is_checkpoint ? "move" : "remove");
+    if (status == ATTEND_OK && access(path, W_OK) != 0)
+        return attend_fail(ATTEND_IO, "cannot write %s, which exists: %s", path, attend_errno_text(errno));
+    return status;
+}
+
+/* A link to a file that does not exist: whether it can be created. */
+static int check_link(const char *path)
+{
+    attend_atomic_file *f = NULL;
+    const int status = attend_atomic_file_begin(&f, path, 0);
+    attend_atomic_file_abandon(f);
+    return status;
 }
 
 /* Whether a model can be written to this path. */
@@ -84,7 +96,8 @@ static int check_path(const char *model)
     if (n + MAX_SUFFIX >= PATH_MAX)
         return attend_fail(ATTEND_BAD_USAGE, "the model path has %zu bytes; it must have fewer than %d", n,
                            PATH_MAX - MAX_SUFFIX);
-    if (stat(model, &s) != 0) return ATTEND_OK; /* a missing directory fails when the lock is created */
+    if (stat(model, &s) != 0) /* a missing directory fails when the lock is created, but not that of a link's target */
+        return lstat(model, &s) == 0 ? check_link(model) : ATTEND_OK;
     if (S_ISREG(s.st_mode)) return s.st_size == 0 ? ATTEND_OK : check_model(model);
     return attend_fail(ATTEND_IO, "cannot write a model to %s: it is a %s; give the path of a file", model,
                        S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket");
@@ -112,9 +125,51 @@ static int check_differs(training_run *run, const char *what, const char *path)
     return status;
 }
 
+/* ---- kept models ---- */
+
+/* Whether a name is that of a kept model, MODEL.update-N. */
+static bool is_kept(const char *name, const char *base)
+{
+    static const char kept[] = ".update-";
+    const size_t length = strlen(base);
+    if (strncmp(name, base, length) != 0 || strncmp(name + length, kept, sizeof kept - 1) != 0) return false;
+    const char *digits = name + length + sizeof kept - 1;
+    return *digits && digits[strspn(digits, "0123456789")] == '\0';
+}
+
+/* The name of a kept model in the directory of MODEL; "": there is none. ATTEND_BAD_USAGE, with the message of
+ * check_kind, if a file of such a name is of another kind. */
+static int find_kept(const char *model, char name[NAME_MAX + 1])
+{
+    char path[2 * PATH_MAX];
+    const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model;
+    const int length = slash ? (int)(slash - model) + 1 : 0;
+    int status = ATTEND_OK;
+    snprintf(path, sizeof path, "%.*s", slash ? length : 1, slash ? model : ".");
+    DIR *d = opendir(path);
+    *name = '\0';
+    for (const struct dirent *e; status == ATTEND_OK && d && (e = readdir(d));) {
+        if (!is_kept(e->d_name, base)) continue;
+        snprintf(name, NAME_MAX + 1, "%s", e->d_name);
+        snprintf(path, sizeof path, "%.*s%s", length, model, e->d_name);
+        status = check_kind(path, is_tensor_file, "a model");
+    }
+    if (d) closedir(d);
+    return status;
+}
+
+static bool keeps_models(const attend_train_options *o)
+{
+    return o->keep > 0 || o->average_checkpoints > 0;
+}
+
+/* ---- all files ---- */
+
 int attend_training_check_files(training_run *run)
 {
+    char kept[NAME_MAX + 1];
     int status = check_path(run->options.model);
+    if (status == ATTEND_OK && keeps_models(&run->options)) status = find_kept(run->options.model, kept);
     if (status == ATTEND_OK && run->options.fresh) /* else it is loaded, which says more */
         status = check_kind(attend_training_path(run, ".checkpoint"), is_tensor_file, "a checkpoint");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".single"), is_tensor_file, "a model");
@@ -147,24 +202,6 @@ static void describe_model(const char *path, char *text, size_t size)
     attend_tensor_file_close(file);
 }
 
-/* The name of a kept model in the directory of MODEL; "": there is none. */
-static void find_kept(const char *model, char name[NAME_MAX + 1])
-{
-    char directory[PATH_MAX];
-    const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model;
-    const size_t length = strlen(base);
-    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - model) + 1 : 1, slash ? model : ".");
-    DIR *d = opendir(directory);
-    *name = '\0';
-    for (struct dirent *e; d && !*name && (e = readdir(d));) {
-        static const char kept[] = ".update-";
-        if (strncmp(e->d_name, base, length) != 0 || strncmp(e->d_name + length, kept, sizeof kept - 1) != 0) continue;
-        const char *digits = e->d_name + length + sizeof kept - 1;
-        if (*digits && digits[strspn(digits, "0123456789")] == '\0') snprintf(name, NAME_MAX + 1, "%s", e->d_name);
-    }
-    if (d) closedir(d);
-}
-
 int attend_training_check_new(training_run *run)
 {
     const attend_train_options *o = &run->options;
@@ -178,7 +215,8 @@ int attend_training_check_new(training_run *run)
                            "it (option 'fresh')",
                            o->model, text);
     }
-    if (o->keep > 0 || o->average_checkpoints > 0) find_kept(o->model, kept);
+    const int status = keeps_models(o) ? find_kept(o->model, kept) : ATTEND_OK;
+    if (status != ATTEND_OK) return status;
     const char *single = attend_training_path(run, ".single");
     if (!*kept && access(single, F_OK) != 0) return ATTEND_OK;
     return attend_fail(

@@ -8,9 +8,11 @@
 #include <math.h>
 #include <unistd.h>
 
-static bool is_missing(const char *path)
+/* As rank 0 sees it: the others may see a directory of a network late. */
+static int find_missing(const training_run *run, const char *path, bool *is_missing)
 {
-    return access(path, F_OK) != 0 && errno == ENOENT;
+    *is_missing = access(path, F_OK) != 0 && errno == ENOENT;
+    return attend_ranks_decide(run->options.ranks, is_missing);
 }
 
 /* The weights of the best model are lost. The current ones take their place, with their own score. */
@@ -18,9 +20,10 @@ static int replace_best(training_run *run)
 {
     training_state *s = &run->state;
     double loss = NAN, score = NAN;
-    attend_weight_average_swap(&run->average, run->team->pool);
-    const int status = attend_training_measure(run, &loss, &score);
-    attend_weight_average_swap(&run->average, run->team->pool);
+    int status = attend_weight_average_swap(&run->average);
+    if (status == ATTEND_OK) status = attend_training_measure(run, &loss, &score);
+    const int restored = attend_weight_average_swap(&run->average);
+    if (status == ATTEND_OK) status = restored;
     if (status != ATTEND_OK) return status;
     attend_training_notice(run,
                            "%s does not exist any more. It was the best model, of update %llu with %s %.4f; it is "
@@ -37,14 +40,19 @@ static int replace_best(training_run *run)
 int attend_training_restore_model(training_run *run)
 {
     const training_state *s = &run->state;
-    if (!run->has_saved || !is_missing(run->options.model)) return ATTEND_OK;
+    bool is_missing = false;
+    if (!run->has_saved) return ATTEND_OK;
+    const int status = find_missing(run, run->options.model, &is_missing);
+    if (status != ATTEND_OK || !is_missing) return status;
     if (run->valid && s->best_update != s->update) {
         char suffix[KEPT_SUFFIX];
         attend_training_kept_suffix(suffix, s->best_update);
         const char *kept = attend_training_path(run, suffix);
-        if (is_missing(kept)) return replace_best(run);
+        const int found = find_missing(run, kept, &is_missing);
+        if (found != ATTEND_OK) return found;
+        if (is_missing) return replace_best(run);
         attend_training_notice(run, "%s does not exist any more; it is restored from %s", run->options.model, kept);
-        return attend_training_restore_from(run, kept);
+        return attend_training_writes(run) ? attend_training_restore_from(run, kept) : ATTEND_OK;
     }
     attend_training_notice(run, "%s does not exist any more; it is saved again, with the weights of update %llu",
                            run->options.model, (unsigned long long)s->update);

@@ -7,8 +7,8 @@
  * Small data gets a small model; small batches, so that an epoch has enough updates; and a small BPE vocabulary,
  * because a token that occurs twice cannot be learned. */
 #include "model/architecture.h"
+#include "text/words.h"
 #include <attend/trainer.h>
-#include <attend/words.h>
 #include "core/status.h"
 #include <math.h>
 
@@ -35,14 +35,14 @@ static const level lines[ATTEND_DATA_LEVELS] = {
     { 10000000, 512, 512, 0.3, 16000 }, { UINT64_MAX, 768, 512, 0.1, 24000 },
 };
 
-enum { FEW_TOKENS = 150000 }; /* of pairs of words: see set_few_words */
+enum { FEWEST_TOKENS = 30000, FEW_TOKENS = 150000 }; /* of pairs of words: see set_few_words */
 
 const char *const attend_preset_names[] = { "none", "tiny", "g2p", "translate-small", "translate", NULL };
 
 /* Whether most lines are a single word. */
 static bool has_single_words(const attend_data_size *d, int side)
 {
-    return (double)d->words[side] < ATTEND_SINGLE_WORDS * (double)d->pairs;
+    return attend_are_single_words(d->words[side], d->pairs);
 }
 
 /* Hangul is written in syllables. Of the 11,172 of them a small text has few, so that words have unknown ones; of their 67
@@ -57,10 +57,9 @@ static bool is_character_kind(attend_token_kind kind)
     return kind == ATTEND_TOKENS_CHAR || kind == ATTEND_TOKENS_JAMO;
 }
 
-/* Whether lines are short symbols separated by spaces: "HH AH0 L OW1". */
 static bool has_symbols(const attend_data_size *d, int side)
 {
-    return !has_single_words(d, side) && (double)d->characters[side] < 4.5 * (double)d->words[side];
+    return attend_are_symbols(d->words[side], d->characters[side], d->pairs);
 }
 
 static attend_token_kind kind_of(attend_preset preset, const attend_data_size *d, int side, bool is_word_level)
@@ -118,6 +117,7 @@ static void set_few_words(attend_training_sizes *s)
     const double tokens = (double)s->data_tokens + 1;
     const double epochs = fmin(fmax(600 / sqrt(sqrt(tokens)), MIN_UPDATES * s->batch_tokens / tokens), MAX_EPOCHS);
     s->cosine_epochs = (uint64_t)epochs;
+    if (tokens < FEWEST_TOKENS) s->learning_rate = 0.002; /* not measured for more */
     s->average = 0.999, s->crop = 0.5;
 }
 

@@ -1,9 +1,11 @@
 /* optimizer.c: SGD with momentum, and Adam (Kingma, Ba 2015) with decoupled weight decay (Loshchilov, Hutter 2019).
- * Each element is updated on its own, so that the result does not depend on the number of threads. */
+ * Each element is updated on its own, so that the result does not depend on the number of threads. A rank of several
+ * updates the parameters that it owns, and has the moments of these. */
 #include "core/memory.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "train/number_array.h"
+#include "train/rank_parameters.h"
 #include "train/team.h"
 #include <math.h>
 
@@ -55,8 +57,8 @@ int attend_optimizer_new(attend_optimizer **out, attend_team *t, const attend_op
     o->count = t->count;
     o->options = *options;
     bool adam = options->kind == ATTEND_ADAM, velocity = adam || options->momentum > 0;
-    if (velocity) o->first = attend_number_arrays_new(t->params);
-    if (adam) o->second = attend_number_arrays_new(t->params);
+    if (velocity) o->first = attend_number_arrays_new(t->params, &t->pieces);
+    if (adam) o->second = attend_number_arrays_new(t->params, &t->pieces);
     if ((velocity && !o->first) || (adam && !o->second)) {
         attend_optimizer_free(o);
         return attend_fail(ATTEND_NO_MEMORY, "no memory for the optimizer's %zu numbers",
@@ -72,10 +74,11 @@ static void run_part(void *user, int part)
     const attend_compute compute = { 0 }; /* the parts run on threads already */
     for (int i = 0; i < o->count; i++) {
         attend_param *p = o->team->params->list[i];
-        size_t first = p->size * (size_t)part / (size_t)o->parts,
-               last = p->size * (size_t)(part + 1) / (size_t)o->parts;
-        const real *g = o->team->total->entries[i].value + first;
-        real *x = p->value + first, *m = o->first ? o->first[i].data + first : NULL;
+        const element_range own = attend_pieces_own(&o->team->pieces, i);
+        const size_t size = own.last - own.first, first = size * (size_t)part / (size_t)o->parts,
+                     last = size * (size_t)(part + 1) / (size_t)o->parts;
+        const real *g = o->team->total->entries[i].value + own.first + first;
+        real *x = p->value + own.first + first, *m = o->first ? o->first[i].data + first : NULL;
         const attend_device *d = attend_device_at(p->memory);
         if (o->options.kind == ATTEND_SGD)
             d->sgd(&compute, last - first, &o->step, (real)o->options.momentum, g, m, x);
@@ -91,9 +94,10 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
     if (o->team->params->count != o->count)
         return attend_fail(ATTEND_BAD_USAGE, "the team was created for %d parameters, and now there are %d", o->count,
                            o->team->params->count);
-    double length = attend_team_norm(o->team);
+    double length;
+    int status = attend_team_measure_norm(o->team, &length);
     if (norm) *norm = length;
-    if (!isfinite(length)) return ATTEND_OK;
+    if (status != ATTEND_OK || !isfinite(length)) return status;
 
     const attend_optimizer_options *s = &o->options;
     o->steps++;
@@ -109,10 +113,11 @@ int attend_optimizer_step(attend_optimizer *o, double rate, double max_norm, dou
         .epsilon = (real)s->epsilon,
         .decay = (real)s->weight_decay,
     };
-    o->parts = 4 * attend_pool_threads(o->team->pool);
+    o->parts = o->team->total->memory->is_wide ? 1 : 4 * attend_pool_threads(o->team->pool);
     attend_pool_run(o->team->pool, o->parts, run_part, o);
+    status = attend_rank_parameters_gather(o->team);
     for (int i = 0; i < o->count; i++) attend_param_computed(o->team->params->list[i]);
-    return ATTEND_OK;
+    return status;
 }
 
 uint64_t attend_optimizer_steps(const attend_optimizer *o)
@@ -131,6 +136,11 @@ static number_array *moment_of(const attend_optimizer *o, int parameter, int whi
 {
     number_array *all = which == 0 ? o->first : which == 1 ? o->second : NULL;
     return all && parameter >= 0 && parameter < o->count ? &all[parameter] : NULL;
+}
+
+number_array *attend_optimizer_array(attend_optimizer *o, int parameter, int which)
+{
+    return moment_of(o, parameter, which);
 }
 
 const real *attend_optimizer_moment(const attend_optimizer *o, int parameter, int which)

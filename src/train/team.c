@@ -2,7 +2,7 @@
  *
  * Each thread runs one shard after another; the tree of gradient_tree.h adds their gradients, in an order that does not
  * depend on the threads. Threads that find no shard help with the operations of those that have one: contexts use the
- * threads of the team's pool. */
+ * threads of the team's pool. A rank of several runs some of the shards, and rank_gradient.c adds what the ranks have. */
 #include "train/team.h"
 
 #include "core/status.h"
@@ -10,19 +10,14 @@
 #include "device/device.h"
 #include "op/packed_weights.h"
 #include "train/gradient_sum.h"
+#include "train/rank_gradient.h"
 #include <math.h>
 #include <stdio.h>
 
 enum {
-    CHUNK = 1 << 16,  /* elements of one partial sum of squares */
     STREAM_BITS = 20, /* a random stream is update << STREAM_BITS | shard */
     MAX_SHARDS = 1 << STREAM_BITS,
 };
-
-static int count_chunks(const attend_param *p)
-{
-    return (int)((p->size + CHUNK - 1) / CHUNK);
-}
 
 void attend_team_free(attend_team *t)
 {
@@ -32,6 +27,8 @@ void attend_team_free(attend_team *t)
     attend_memory_free(t->contexts);
     attend_memory_free(t->losses);
     attend_memory_free(t->squares);
+    attend_rank_buffers_free(t->buffers);
+    attend_pieces_free(&t->pieces);
     attend_grads_free(t->total);
     attend_gradient_tree_free(&t->tree);
     attend_pool_free(t->pool);
@@ -42,10 +39,10 @@ static int fill(attend_team *t, int threads)
 {
     int status = attend_pool_new(&t->pool, threads);
     if (status == ATTEND_OK) status = attend_grads_new(&t->total, t->params);
+    if (status == ATTEND_OK) status = attend_pieces_new(&t->pieces, t->params);
     if (status != ATTEND_OK) return status;
-    for (int i = 0; i < t->params->count; i++) t->chunks += count_chunks(t->params->list[i]);
     t->contexts = attend_memory_zeroed((size_t)threads, sizeof *t->contexts);
-    t->squares = attend_memory_zeroed((size_t)t->chunks, sizeof *t->squares);
+    t->squares = attend_memory_zeroed((size_t)t->pieces.count + 1, sizeof *t->squares);
     if (!t->contexts || !t->squares)
         return attend_fail(ATTEND_NO_MEMORY, "no memory for a team of %d threads", threads);
     for (int i = 0; status == ATTEND_OK && i < threads; i++) {
@@ -82,6 +79,16 @@ int attend_team_set_compute(attend_team *t, attend_compute_precision precision)
     return status;
 }
 
+int attend_team_set_ranks(attend_team *t, attend_ranks *ranks)
+{
+    if (!attend_ranks_are_several(ranks)) return ATTEND_OK;
+    int status = attend_rank_buffers_new(&t->buffers);
+    if (status == ATTEND_OK)
+        status = attend_pieces_divide(&t->pieces, attend_ranks_count(ranks), attend_ranks_rank(ranks));
+    if (status == ATTEND_OK) t->ranks = ranks;
+    return status;
+}
+
 const attend_grads *attend_team_grads(const attend_team *t)
 {
     ATTEND_REQUIRE(NULL, t);
@@ -95,9 +102,7 @@ typedef struct shard_work {
     attend_shard_fn fn;
     void *user;
     uint64_t seed, update;
-    /* the failed shard with the lowest number; guarded by the lock of the tree */
-    int failed, status;
-    char message[ATTEND_MESSAGE_SIZE];
+    shards_outcome outcome; /* guarded by the lock of the tree */
 } shard_work;
 
 static void run_shard(shard_work *w, attend_ctx *c, int shard, attend_grads *grads)
@@ -119,9 +124,10 @@ static void note_failure(shard_work *w, const attend_ctx *c, int shard)
     gradient_tree *tree = &w->team->tree;
     attend_gradient_tree_stop(tree);
     pthread_mutex_lock(&tree->lock);
-    if (w->status == ATTEND_OK || shard < w->failed) {
-        w->failed = shard, w->status = attend_ctx_status(c);
-        snprintf(w->message, sizeof w->message, "%s", attend_ctx_message(c));
+    shards_outcome *o = &w->outcome;
+    if (o->status == ATTEND_OK || shard < o->failed) {
+        o->failed = shard, o->status = attend_ctx_status(c);
+        snprintf(o->message, sizeof o->message, "%s", attend_ctx_message(c));
     }
     pthread_mutex_unlock(&tree->lock);
 }
@@ -169,50 +175,101 @@ int attend_team_gradient(attend_team *t, int shards, attend_shard_fn fn, void *u
     if (shards == 0) return ATTEND_OK;
     attend_params_repack(t->params, t->pool);
     const int threads = attend_pool_threads(t->pool);
+    const shard_range own = attend_gradient_tree_own(shards, t->pieces.ranks, t->pieces.rank);
+    const int count = own.end - own.first;
     int status = losses_fit(t, shards);
-    if (status == ATTEND_OK) status = attend_gradient_tree_begin(&t->tree, t->params, shards, threads);
+    if (status == ATTEND_OK) status = attend_gradient_tree_begin(&t->tree, t->params, shards, own, threads);
     if (status != ATTEND_OK) return status;
-    attend_pool_run(t->pool, threads < shards ? threads : shards, run_thread, &w);
-    attend_grads *sum = attend_gradient_tree_end(&t->tree, t->pool);
-    attend_gradient_tree_give(&t->tree, t->total);
-    t->total = sum;
-    if (w.status != ATTEND_OK) return attend_fail(w.status, "shard %d: %s", w.failed, w.message);
+    if (count > 0) attend_pool_run(t->pool, threads < count ? threads : count, run_thread, &w);
+    if (t->ranks) {
+        status = attend_rank_gradient(t, shards, &w.outcome);
+        if (status != ATTEND_OK) return status;
+    } else {
+        attend_grads *sum = attend_gradient_tree_end(&t->tree, t->pool);
+        attend_gradient_tree_give(&t->tree, t->total);
+        t->total = sum;
+    }
+    if (w.outcome.status != ATTEND_OK)
+        return attend_fail(w.outcome.status, "shard %d: %s", w.outcome.failed, w.outcome.message);
     double total = 0;
-    for (int i = 0; i < shards; i++) total += t->losses[i];
+    for (int i = own.first; i < own.end; i++) total += t->losses[i];
     if (loss) *loss = total;
     return ATTEND_OK;
 }
 
 /* ---- norm ---- */
 
-static double squares_of(const attend_device *d, const grad_entry *e, size_t first, size_t last)
+/* Ranges of numbers whose squares are summed in one call, because a device may be far away. */
+enum { RANGES = 512 };
+typedef struct squares_batch {
+    attend_team *team;
+    size_t count;
+    const real *x[RANGES];
+    size_t sizes[RANGES];
+    int pieces[RANGES]; /* to whose sum of squares each range belongs */
+} squares_batch;
+
+static void flush_squares(squares_batch *b)
 {
-    const attend_compute compute = { 0 };
-    if (e->dense) return d->sum_squares(&compute, last - first, e->value + first);
-    double sum = 0;
-    size_t width = attend_grads_row_size(e);
-    for (int i = 0; i < e->rows_used; i++) { /* a row belongs to the chunk in which it begins */
-        size_t row = (size_t)e->rows[i] * width;
-        if (row >= first && row < last) sum += d->sum_squares(&compute, width, e->value + row);
-    }
-    return sum;
+    double sums[RANGES];
+    attend_team *t = b->team;
+    const attend_compute compute = { .pool = t->pool };
+    attend_device_at(t->total->memory)->sum_squares(&compute, b->count, b->x, b->sizes, (device_sums){ sums });
+    for (size_t i = 0; i < b->count; i++) t->squares[b->pieces[i]] += sums[i];
+    b->count = 0;
 }
 
-static void run_squares(void *user, int chunk)
+static void add_squares(squares_batch *b, int piece, const real *x, size_t size)
 {
-    attend_team *t = user;
-    int in_entry = chunk, i = 0;
-    for (; in_entry >= count_chunks(t->params->list[i]); i++) in_entry -= count_chunks(t->params->list[i]);
-    size_t size = t->params->list[i]->size, first = (size_t)in_entry * CHUNK;
-    t->squares[chunk] = squares_of(attend_device_at(t->total->memory), &t->total->entries[i], first,
-                                   size - first < CHUNK ? size : first + CHUNK);
+    if (b->count == RANGES) flush_squares(b);
+    b->x[b->count] = x, b->sizes[b->count] = size, b->pieces[b->count++] = piece;
+}
+
+/* A piece has whole rows. */
+static void add_piece(squares_batch *b, int number)
+{
+    const parameter_piece *piece = &b->team->pieces.list[number];
+    const grad_entry *e = &b->team->total->entries[piece->parameter];
+    const size_t first = piece->elements.first, last = piece->elements.last, width = attend_grads_row_size(e);
+    b->team->squares[number] = 0;
+    if (e->dense) add_squares(b, number, e->value + first, last - first);
+    for (int i = 0; !e->dense && i < e->rows_used; i++) {
+        const size_t row = (size_t)e->rows[i] * width;
+        if (row >= first && row < last) add_squares(b, number, e->value + row, width);
+    }
+}
+
+/* Gives the sums of squares of this rank's pieces to the others. */
+static int exchange_squares(attend_team *t)
+{
+    const parameter_pieces *p = &t->pieces;
+    if (!t->ranks) return ATTEND_OK;
+    size_t *offsets = attend_memory_zeroed((size_t)p->ranks + 1, sizeof *offsets);
+    if (!offsets) return attend_fail(ATTEND_NO_MEMORY, "no memory for the norm of a gradient");
+    for (int r = 0; r <= p->ranks; r++) offsets[r] = (size_t)p->begin[r] * sizeof *t->squares;
+    const int status = attend_ranks_all_gather(t->ranks, t->squares, offsets);
+    attend_memory_free(offsets);
+    return status;
+}
+
+int attend_team_measure_norm(attend_team *t, double *norm)
+{
+    const parameter_pieces *p = &t->pieces;
+    squares_batch batch = { .team = t };
+    for (int i = p->begin[p->rank]; i < p->begin[p->rank + 1]; i++) add_piece(&batch, i);
+    flush_squares(&batch);
+    int status = attend_device_memory_check(t->total->memory);
+    if (status == ATTEND_OK) status = exchange_squares(t);
+    double sum = 0;
+    for (int i = 0; i < p->count; i++) sum += t->squares[i];
+    *norm = status == ATTEND_OK ? sqrt(sum) : NAN;
+    return status;
 }
 
 double attend_team_norm(attend_team *t)
 {
     ATTEND_REQUIRE(0, t);
-    attend_pool_run(t->pool, t->chunks, run_squares, t);
-    double sum = 0;
-    for (int i = 0; i < t->chunks; i++) sum += t->squares[i];
-    return sqrt(sum);
+    double norm;
+    attend_team_measure_norm(t, &norm);
+    return norm;
 }

@@ -3,7 +3,9 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "text/shared_counts.h"
 #include "text/token_ids.h"
+#include "text/tokenizer.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ typedef struct side_lines {
     uint64_t bytes, max_bytes; /* given so far; at max_bytes learning starts again with fewer lines */
     int halvings;              /* one line in 2^halvings is given, selected by its hash */
     bool too_many;
+    uint64_t lines; /* found so far: a rank is given some blocks of them */
 } side_lines;
 
 /* Calls events.stop at every 4096th line only, because it may be slow. */
@@ -46,6 +49,14 @@ static int next_pair(side_lines *l)
     return 1;
 }
 
+/* The ranks take turns with blocks of lines. */
+static bool is_own_line(side_lines *l)
+{
+    enum { BLOCK = 64 };
+    const uint64_t ranks = (uint64_t)attend_ranks_count(l->run->options.ranks);
+    return l->lines++ / BLOCK % ranks == (uint64_t)attend_ranks_rank(l->run->options.ranks);
+}
+
 /* An attend_line_fn. */
 static int next_line(void *user, const char **line, size_t *size)
 {
@@ -58,8 +69,9 @@ static int next_line(void *user, const char **line, size_t *size)
         *line = target ? l->pair.target : l->pair.source;
         *size = target ? l->pair.target_size : l->pair.source_size;
         if (l->halvings > 0 && XXH3_64bits(*line, *size) >> (64 - l->halvings) != 0) continue;
-        l->bytes += *size;
+        l->bytes += *size; /* of all ranks, so that all decide alike */
         l->too_many = l->bytes > l->max_bytes;
+        if (!l->too_many && !is_own_line(l)) continue;
         return l->too_many ? -attend_fail(ATTEND_FAILED, "too many lines") : 1;
     }
 }
@@ -88,7 +100,8 @@ static int learn_side(training_run *run, attend_side side)
                          .halvings = halvings };
         int status = attend_pairs_file_open(&l.file, run->options.train, run->options.train_count);
         if (status == ATTEND_OK)
-            status = attend_tokenizer_learn(&run->tokenizers[side], &run->options.tokens[side], next_line, &l);
+            status = attend_tokenizer_learn_shared(&run->tokenizers[side], &run->options.tokens[side], next_line, &l,
+                                                   run->options.ranks);
         if (status == ATTEND_BAD_DATA && attend_pairs_file_fault(l.file) == ATTEND_PAIR_OK && l.pair.source) {
             char why[512];
             snprintf(why, sizeof why, "%s", attend_message());
@@ -190,7 +203,7 @@ static int read_corpus(training_run *run, attend_corpus **out, const attend_pair
     attend_pairs_file *file = NULL;
     int status = attend_pairs_file_open(&file, specs, count);
     if (status == ATTEND_OK) status = attend_corpus_new(out, &options);
-    if (status == ATTEND_OK) status = attend_corpus_read(*out, file, encode, run);
+    if (status == ATTEND_OK) status = attend_corpus_read(*out, file, encode, run, run->options.ranks);
     attend_pairs_file_close(file);
     return status == ATTEND_OK ? attend_corpus_finish(*out) : status;
 }
@@ -226,16 +239,65 @@ static int read_training_corpus(training_run *run, bool keep_text)
     attend_word_set words = { 0 };
     run->seen = needs_words(run) ? &words : NULL;
     int status = read_corpus(run, &run->train, run->options.train, run->options.train_count, keep_text);
+    if (status == ATTEND_OK && run->seen) status = attend_shared_words(run->options.ranks, &words);
     if (status == ATTEND_OK && run->seen) status = attend_seen_words_attach(&words, run->model, user_side(run));
     run->seen = NULL;
     attend_word_set_free(&words);
     return status;
 }
 
+/* ---- guided alignment ---- */
+
+static void report_aligner(void *user, int done, int iterations)
+{
+    const training_run *run = user;
+    if (done == iterations / 2)
+        attend_training_notice(run, "guided alignment: iteration %d of %d of the word aligner is done", done,
+                               iterations);
+}
+
+static bool stop_aligner(void *user)
+{
+    training_run *run = user;
+    if (attend_training_stop_requested(run)) run->stopped = true;
+    return run->stopped;
+}
+
+/* Links are made again when training resumes: they depend on the data alone. */
+static int link_pairs(training_run *run)
+{
+    const attend_train_options *o = &run->options;
+    const attend_corpus_counts n = attend_corpus_count(run->train);
+    const bool is_auto = strcmp(o->guided_alignment, "auto") == 0;
+    const guided_links_options options = { .file = is_auto ? NULL : o->guided_alignment,
+                                           .tokenizers = { run->tokenizers[0], run->tokenizers[1] },
+                                           .threads = o->threads,
+                                           .memory = o->memory,
+                                           .user = run,
+                                           .progress = report_aligner,
+                                           .stop = stop_aligner };
+    if (is_auto)
+        attend_training_notice(run, "guided alignment: aligning the words of %llu training pairs",
+                               (unsigned long long)n.pairs);
+    const int status = attend_guided_links_new(&run->links, run->train, &options);
+    if (status != ATTEND_OK) return status;
+    const guided_links_counts links = attend_guided_links_count(run->links);
+    if (links.links == 0)
+        return attend_fail(ATTEND_BAD_DATA,
+                           "%s has no link of a training pair to guide attention; leave guided alignment out",
+                           is_auto ? "the word aligner" : o->guided_alignment);
+    attend_training_notice(run, "guided alignment: %llu links, of %.0f %% of the target tokens",
+                           (unsigned long long)links.links,
+                           100.0 * (double)links.linked_tokens / (double)(n.target_ids ? n.target_ids : 1));
+    return ATTEND_OK;
+}
+
 int attend_training_read_data(training_run *run)
 {
     const bool has_dropout = run->options.bpe_dropout > 0;
-    int status = read_training_corpus(run, has_dropout);
+    int status = read_training_corpus(run, has_dropout || run->options.guided_alignment);
+    if (status == ATTEND_OK && run->options.guided_alignment && attend_corpus_count(run->train).pairs > 0)
+        status = link_pairs(run);
     if (status == ATTEND_OK && run->options.valid_count > 0)
         status = read_corpus(run, &run->valid, run->options.valid, run->options.valid_count, true);
     if (status == ATTEND_OK && run->options.crop > 0)
@@ -259,6 +321,7 @@ void attend_training_data_free(training_run *run)
 {
     attend_batches_free(run->batches);
     attend_crops_free(run->crops);
+    attend_guided_links_free(run->links);
     attend_corpus_free(run->train);
     attend_corpus_free(run->valid);
     if (run->tokenizers[1] != run->tokenizers[0]) attend_tokenizer_free(run->tokenizers[1]);

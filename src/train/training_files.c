@@ -20,9 +20,11 @@ const char *attend_training_path(training_run *run, const char *suffix)
 
 int attend_training_save_model(training_run *run, const char *suffix)
 {
-    attend_weight_average_swap(&run->average, run->team->pool);
-    const int status = attend_model_save(run->model, attend_training_path(run, suffix));
-    attend_weight_average_swap(&run->average, run->team->pool);
+    int status = attend_weight_average_swap(&run->average);
+    if (status == ATTEND_OK && attend_training_writes(run))
+        status = attend_model_save(run->model, attend_training_path(run, suffix));
+    const int restored = attend_weight_average_swap(&run->average);
+    if (status == ATTEND_OK) status = restored;
     if (status == ATTEND_OK && !*suffix) run->has_saved = true;
     return status;
 }
@@ -60,7 +62,7 @@ int attend_training_save_kept(training_run *run)
     attend_training_kept_suffix(suffix, run->state.update);
     const int status = attend_training_save_model(run, suffix);
     const uint64_t old = attend_training_kept_update(run, keep);
-    if (status != ATTEND_OK || old == 0) return status;
+    if (status != ATTEND_OK || old == 0 || !attend_training_writes(run)) return status;
     attend_training_kept_suffix(suffix, old);
     unlink(attend_training_path(run, suffix)); /* may already be gone */
     return ATTEND_OK;

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "core/string.h"
-#include "format/json_reader.h"
+#include <attend/json_reader.h>
 #include <attend/lines.h>
 #include <math.h>
 #include <stdio.h>

@@ -36,8 +36,8 @@ int attend_training_log_end(training_log *log, attend_json_writer *w);
 int attend_training_log_flush(training_log *log);
 
 /* ---- training_plot.c ---- */
-/* Plots the loss of training and validation and the validation score over updates. A log without numbers makes no
- * picture. */
-int attend_training_plot_write(const char *log_path, const char *svg_path, const char *title);
+/* Plots the loss of training and validation and the validation score, whose name is `metric`, over updates. A log without
+ * numbers makes no picture. */
+int attend_training_plot_write(const char *log_path, const char *svg_path, const char *title, const char *metric);
 
 #endif

@@ -18,13 +18,14 @@ attend_train_options attend_train_defaults(void)
     return (attend_train_options){ .config = config,
                                    .tokens = { tokens, tokens },
                                    .max_length = 200,
+                                   .guidance = 0.3,
                                    .optimizer = optimizer,
                                    .schedule = schedule,
                                    .clip = 1,
                                    .label_smoothing = 0.1,
                                    .accumulate = 1,
                                    .batch_tokens = 2000,
-                                   .shard_tokens = 800,
+                                   .shard_tokens = 0,
                                    .patience = 10,
                                    .log_every = 50,
                                    .seed = 1,
@@ -34,6 +35,28 @@ attend_train_options attend_train_defaults(void)
 bool attend_training_is_language_model(const training_run *run)
 {
     return run->options.config.task == ATTEND_TASK_LANGUAGE_MODEL;
+}
+
+static int check_guidance(const attend_train_options *o)
+{
+    const bool is_fine_tuning = o->init_from != NULL;
+    if (!o->guided_alignment && o->config.alignment_head && !is_fine_tuning)
+        return attend_fail(
+            ATTEND_BAD_USAGE,
+            "an alignment head learns from links: give guided-alignment ('auto', or a file of links), or "
+            "leave alignment-head out");
+    if (!o->guided_alignment) return ATTEND_OK;
+    if (o->config.task == ATTEND_TASK_LANGUAGE_MODEL)
+        return attend_fail(ATTEND_BAD_USAGE, "guided alignment applies to pairs; a language model is trained on lines");
+    if (o->bpe_dropout > 0 || o->crop > 0)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "guided alignment has links between fixed tokens and cannot be combined with BPE dropout or "
+                           "crop");
+    if (attend_config_attention_layers(&o->config, ATTEND_ATTENTION_CROSS) == 0)
+        return attend_fail(ATTEND_BAD_USAGE, "guided alignment guides an attention, and the model has none");
+    if (!(o->guidance > 0 && o->guidance <= 100))
+        return attend_fail(ATTEND_BAD_USAGE, "guidance is %g; it must be above 0 and at most 100", o->guidance);
+    return ATTEND_OK;
 }
 
 int attend_training_check_options(const attend_train_options *o)
@@ -46,14 +69,14 @@ int attend_training_check_options(const attend_train_options *o)
         return attend_fail(ATTEND_BAD_USAGE,
                            "valid-metric '%s' compares translations, and a language model makes none: use perplexity",
                            attend_valid_metric_names[o->valid_metric]);
-    if ((unsigned)o->compute > ATTEND_COMPUTE_BF16)
+    if ((unsigned)o->compute > ATTEND_COMPUTE_TF32)
         return attend_fail(ATTEND_BAD_USAGE, "there is no compute precision with the number %d", (int)o->compute);
     if (o->threads < 1 || o->threads > 1024)
         return attend_fail(ATTEND_BAD_USAGE, "the number of threads is %d; it must be 1 to 1024", o->threads);
-    if (o->accumulate < 1 || o->accumulate > 10000 || o->batch_tokens < 1 || o->shard_tokens < 1 || o->keep < 0)
+    if (o->accumulate < 1 || o->accumulate > 10000 || o->batch_tokens < 1 || o->shard_tokens < 0 || o->keep < 0)
         return attend_fail(
             ATTEND_BAD_USAGE,
-            "accumulate must be 1 to 10000, batch tokens and shard tokens at least 1, and keep at least 0");
+            "accumulate must be 1 to 10000, batch tokens at least 1, and shard tokens and keep at least 0");
     if (o->average_checkpoints < 0 || o->average_checkpoints == 1 ||
         o->average_checkpoints > ATTEND_MAX_AVERAGED_CHECKPOINTS)
         return attend_fail(ATTEND_BAD_USAGE, "average-last is %d; it must be 0 or from 2 to %d", o->average_checkpoints,
@@ -69,7 +92,18 @@ int attend_training_check_options(const attend_train_options *o)
         return attend_fail(
             ATTEND_BAD_USAGE,
             "training would never end: give a number of updates or epochs, or validation data and patience");
-    return ATTEND_OK;
+    return check_guidance(o);
+}
+
+/* On a device that threads use in turns, a whole batch is one shard unless memory is short; a pair counts one token more than
+ * its sides. */
+int attend_training_shard_tokens(const attend_train_options *o)
+{
+    enum { DEFAULT = 800, MAX = 1 << 30 };
+    const device_memory *memory = attend_device_default();
+    if (o->shard_tokens > 0 || !memory || !memory->is_serial) return o->shard_tokens > 0 ? o->shard_tokens : DEFAULT;
+    const int64_t batch = 3 * (int64_t)o->batch_tokens * o->accumulate;
+    return batch < MAX ? (int)batch : MAX;
 }
 
 /* The vocabularies are not known yet. */

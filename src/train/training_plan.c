@@ -4,7 +4,9 @@
 
 #include "core/machine_memory.h"
 #include "core/memory.h"
+#include "core/status.h"
 #include "train/gradient_tree.h"
+#include <attend/device.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -50,9 +52,12 @@ static int measure(const training_run *run, int count, int source, int target, s
     if (status == ATTEND_OK) status = attend_ctx_set_compute(c, run->options.compute);
     if (status == ATTEND_OK) status = attend_grads_new(&g, run->model->params);
     if (status == ATTEND_OK) {
+        const attend_link first = { 0 };
+        attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
+        if (run->links) p.pairs.links = &first, p.pairs.link_count = 1, options.guidance = 1;
         attend_ctx_set_grads(c, g);
         attend_ctx_set_training(c, true);
-        status = attend_backward(c, attend_model_loss(c, run->model, &p.pairs, NULL));
+        status = attend_backward(c, attend_model_loss(c, run->model, &p.pairs, &options));
         *bytes = attend_ctx_bytes(c);
     }
     attend_grads_free(g);
@@ -92,22 +97,28 @@ static int saved_arrays(const training_run *run)
     return moments + (run->options.average > 0);
 }
 
+static bool is_alone(const training_run *run)
+{
+    return !attend_ranks_are_several(run->options.ranks);
+}
+
 /* What does not depend on shards: the program, weights, two packed copies, gradients, and twice the moments and the
  * average. Twice, because those of the checkpoint are also in memory while training resumes, and resuming must not take
  * more memory than a new run. */
-static size_t fixed_bytes(const training_run *run, size_t parameters, int threads, int shard_tokens)
+static size_t fixed_bytes(const training_run *run, size_t parameters, int threads, int shard_tokens, bool alone)
 {
     enum { PROGRAM = 16 << 20 };
     /* batches count the longer side of a pair, shards both */
     const int64_t batch = 2 * (int64_t)run->options.batch_tokens * run->options.accumulate;
     const int64_t shards = batch / shard_tokens + 1;
-    const int sets = attend_gradient_tree_sets(shards < INT_MAX ? (int)shards : INT_MAX, threads);
-    return PROGRAM + parameters * sizeof(real) * (size_t)(1 + 2 + sets + 1 + 2 * saved_arrays(run));
+    const int sets = attend_gradient_tree_sets(shards < INT_MAX ? (int)shards : INT_MAX, threads, alone);
+    const int exchanged = alone ? 0 : 2; /* what ranks send and receive */
+    return PROGRAM + parameters * sizeof(real) * (size_t)(1 + 2 + sets + 1 + exchanged + 2 * saved_arrays(run));
 }
 
 int attend_training_check_memory(training_run *run, size_t parameters, bool is_loaded)
 {
-    const size_t min_bytes = fixed_bytes(run, parameters, 1, run->options.shard_tokens),
+    const size_t min_bytes = fixed_bytes(run, parameters, 1, run->options.shard_tokens, is_alone(run)),
                  one = parameters * sizeof(real);
     const size_t loaded = is_loaded ? one * (size_t)(1 + saved_arrays(run)) : 0;
     enum { LARGE = 64 << 20 };
@@ -126,9 +137,9 @@ int attend_training_check_memory(training_run *run, size_t parameters, bool is_l
                            parameters / 1000000, (min_bytes - loaded) / 1000000, available / 1000000);
     const int requested = run->options.threads;
     while (run->options.threads > 1 &&
-           !attend_machine_has_memory(fixed_bytes(run, parameters, run->options.threads, run->options.shard_tokens) -
-                                          loaded,
-                                      NULL))
+           !attend_machine_has_memory(
+               fixed_bytes(run, parameters, run->options.threads, run->options.shard_tokens, is_alone(run)) - loaded,
+               NULL))
         run->options.threads--;
     if (run->options.threads < requested)
         attend_training_notice(run, "the machine has memory for the gradients of %d of %d threads",
@@ -136,40 +147,65 @@ int attend_training_check_memory(training_run *run, size_t parameters, bool is_l
     return ATTEND_OK;
 }
 
-/* Chooses the largest shard size at which SHARDS shards fit into memory, and then the largest number of threads that
- * fits. Rounding depends on the size of shards, so that it must not depend on the number of threads. Small shards are
+/* The memory that training may take: options.memory; on a device with memory of its own, also what is free there, except for
+ * a tenth. 0: no limit. */
+static size_t memory_limit(const training_run *run)
+{
+    const attend_device_info d = attend_device_describe();
+    const size_t given = run->options.memory, there = d.is_gpu ? d.free_memory / 10 * 9 : 0;
+    return there > 0 && (given == 0 || there < given) ? there : given;
+}
+
+/* Chooses the largest shard size at which SHARDS shards, or one on a device that threads use in turns, fit into memory, and then
+ * the largest number of threads that
+ * fits. Rounding depends on the size of shards, so that it must not depend on the number of threads or ranks. Small shards are
  * tried first, so that measuring takes no more memory than is allowed. */
 static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
 {
     enum { SHARDS = 4 };
+    const size_t limit = memory_limit(run), together = run->model->params->memory->is_serial ? 1 : SHARDS;
     int tokens = run->options.shard_tokens;
-    while (!resumed && run->options.memory > 0 && tokens / 2 >= MIN_SHARD_TOKENS) tokens /= 2;
+    while (!resumed && limit > 0 && tokens / 2 >= MIN_SHARD_TOKENS) tokens /= 2;
     size_t shard = 0;
     int status = shard_bytes(run, tokens, &shard);
     if (status != ATTEND_OK) return status;
     const size_t parameters = attend_params_size(run->model->params);
-    const size_t min_bytes = fixed_bytes(run, parameters, 1, tokens) + shard;
+    const size_t min_bytes = fixed_bytes(run, parameters, 1, tokens, is_alone(run)) + shard;
     const bool is_small = run->options.memory < (size_t)1 << 20;
-    if (run->options.memory > 0 && min_bytes > run->options.memory)
+    if (min_bytes > limit && limit > 0 && limit != run->options.memory)
+        return attend_fail(
+            ATTEND_NO_MEMORY,
+            "training this model takes at least %zu MiB, and %zu MiB of the memory of %s are free: use a "
+            "smaller model (hidden, embedding, vocabulary size) or a smaller maximum length",
+            (min_bytes >> 20) + 1, limit >> 20, attend_device_describe().name);
+    if (limit > 0 && min_bytes > limit)
         return attend_fail(ATTEND_BAD_USAGE,
                            "training this model takes at least %zuM, and the memory limit is %zu%c: raise it to %zuM, "
                            "or use a smaller model (hidden, embedding, vocabulary size) or a smaller maximum length",
                            (min_bytes >> 20) + 1, is_small ? run->options.memory >> 10 : run->options.memory >> 20,
                            is_small ? 'k' : 'M', (min_bytes >> 20) + 1);
     while (status == ATTEND_OK && 2 * tokens <= run->options.shard_tokens &&
-           fixed_bytes(run, parameters, 1, 2 * tokens) + 2 * (size_t)SHARDS * shard <= run->options.memory) {
+           fixed_bytes(run, parameters, 1, 2 * tokens, true) + 2 * together * shard <= limit) {
         tokens *= 2;
         status = shard_bytes(run, tokens, &shard);
     }
+    const size_t needed = fixed_bytes(run, parameters, 1, tokens, is_alone(run)) + shard;
+    if (status == ATTEND_OK && run->options.memory > 0 && needed > run->options.memory)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "training this model on several ranks takes at least %zuM, and the memory limit is %zuM: "
+                           "raise it",
+                           (needed >> 20) + 1, run->options.memory >> 20);
     run->options.shard_tokens = tokens;
     const int requested = run->options.threads;
     while (run->options.memory > 0 && run->options.threads > 1 &&
-           fixed_bytes(run, parameters, run->options.threads, tokens) + (size_t)run->options.threads * shard >
+           fixed_bytes(run, parameters, run->options.threads, tokens, is_alone(run)) +
+                   (size_t)run->options.threads * shard >
                run->options.memory)
         run->options.threads--;
     if (run->options.threads < requested)
         attend_training_notice(run, "the memory limit has room for %d of %d threads", run->options.threads, requested);
-    plan->bytes = fixed_bytes(run, parameters, run->options.threads, tokens) + (size_t)run->options.threads * shard;
+    plan->bytes = fixed_bytes(run, parameters, run->options.threads, tokens, is_alone(run)) +
+                  (size_t)run->options.threads * shard;
     return status;
 }
 
@@ -183,7 +219,8 @@ static void plan_intervals(training_run *run, bool resumed)
     const uint64_t epoch = n->updates_per_epoch < MIN_UPDATES   ? MIN_UPDATES
                            : n->updates_per_epoch > MAX_UPDATES ? MAX_UPDATES
                                                                 : n->updates_per_epoch;
-    const uint64_t share = n->total_updates < MIN_VALIDATIONS ? 1 : n->total_updates / MIN_VALIDATIONS;
+    uint64_t share = n->total_updates < MIN_VALIDATIONS ? 1 : n->total_updates / MIN_VALIDATIONS;
+    if (share >= MIN_VALIDATIONS && n->total_updates % MIN_VALIDATIONS > 0) share++; /* none just before the last */
     if (o->valid_every > 0)
         n->valid_every = o->valid_every;
     else if (!resumed || n->valid_every == 0)
@@ -217,15 +254,21 @@ int attend_training_plan(training_run *run, attend_plan *plan)
     plan->valid_pairs = run->valid ? attend_corpus_count(run->valid).pairs : 0;
     plan->source_tokens = n.source_ids, plan->target_tokens = n.target_ids;
     plan->updates_per_epoch = run->intervals.updates_per_epoch, plan->updates = run->intervals.total_updates;
+    plan->epochs = run->options.epochs;
     plan->valid_every = run->intervals.valid_every, plan->save_every = run->intervals.save_every;
     plan->source_kind = attend_tokenizer_kind(run->tokenizers[ATTEND_SOURCE]);
     plan->target_kind = attend_tokenizer_kind(run->tokenizers[ATTEND_TARGET]);
-    for (int side = 0; side < 2; side++) plan->lowercase[side] = attend_tokenizer_is_lowercase(run->tokenizers[side]);
+    for (int side = 0; side < 2; side++) {
+        plan->lowercase[side] = attend_tokenizer_is_lowercase(run->tokenizers[side]);
+        plan->has_symbols[side] = attend_tokenizer_kind(run->tokenizers[side]) == ATTEND_TOKENS_WORD &&
+                                  attend_tokenizer_unit(run->tokenizers[!side]) == ATTEND_UNIT_CHARACTER;
+    }
     const attend_schedule *schedule = &run->options.schedule;
     const uint64_t next = run->state.update + 1;
+    plan->schedule = *schedule;
     plan->rate =
         run->state.rate_factor *
         attend_schedule_rate(schedule, next > schedule->warmup ? next : schedule->warmup, run->state.rate_reductions);
     plan->source_vocab = run->model->config.source_vocab, plan->target_vocab = run->model->config.target_vocab;
-    return fit_memory(run, plan, plan->resumed);
+    return fit_memory(run, plan, plan->resumed && !run->changes_device);
 }

@@ -6,6 +6,7 @@
 #include <attend/plot.h>
 #include <attend/trainer.h>
 #include <math.h>
+#include <stdio.h>
 
 enum { TRAIN_LOSS, VALID_LOSS, VALID_SCORE, SERIES };
 
@@ -21,13 +22,15 @@ static size_t collect(attend_plot_point *points, const attend_training_history *
     return count;
 }
 
-int attend_training_plot_write(const char *log_path, const char *svg_path, const char *title)
+int attend_training_plot_write(const char *log_path, const char *svg_path, const char *title, const char *metric)
 {
+    char score[64];
+    snprintf(score, sizeof score, "validation %s", metric);
     attend_training_history history = { 0 };
     attend_plot_series series[SERIES] = {
         [TRAIN_LOSS] = { .name = "training loss", .color = 0 },
         [VALID_LOSS] = { .name = "validation loss", .color = 2 },
-        [VALID_SCORE] = { .name = "validation score", .color = 1, .dashes = 1, .on_right_axis = true },
+        [VALID_SCORE] = { .name = score, .color = 1, .dashes = 1, .on_right_axis = true },
     };
     int status = attend_training_history_read(&history, log_path);
     const size_t room = history.count ? history.count : 1;
@@ -43,7 +46,7 @@ int attend_training_plot_write(const char *log_path, const char *svg_path, const
     const attend_plot plot = { .title = title,
                                .x = { .title = "updates", .from_zero = true },
                                .y = { .title = "loss" },
-                               .right = { .title = "validation score" },
+                               .right = { .title = score },
                                .series = series,
                                .series_count = SERIES };
     if (status == ATTEND_OK && total > 0) status = attend_plot_write(svg_path, &plot, 1);

@@ -7,8 +7,8 @@
 #include "core/status.h"
 #include "format/tensor_file.h"
 #include "train/team.h"
+#include <attend/device.h>
 #include <attend/processors.h>
-#include <attend/version.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,6 +37,16 @@ bool attend_training_stop_requested(const training_run *run)
     return run->events.stop && run->events.stop(run->events.user);
 }
 
+bool attend_training_is_stopping(const training_run *run)
+{
+    return attend_ranks_are_several(run->options.ranks) ? run->team->news.stop : attend_training_stop_requested(run);
+}
+
+bool attend_training_writes(const training_run *run)
+{
+    return attend_ranks_rank(run->options.ranks) == 0;
+}
+
 /* ---- the loop ---- */
 
 bool attend_training_is_done(const training_run *run)
@@ -55,6 +65,18 @@ static bool is_due(uint64_t update, uint64_t every)
     return every > 0 && update % every == 0;
 }
 
+/* The expected number of updates; 0: unknown. Batches are not always full, so that epochs have more updates than planned:
+ * what they had so far says how many. */
+static uint64_t expected_updates(const training_run *run, const attend_progress *p)
+{
+    const double epochs_done = (double)p->epoch + p->part, enough = 0.2;
+    const uint64_t planned = run->intervals.total_updates;
+    if (run->options.epochs == 0 || epochs_done < enough) return planned;
+    const double updates = ceil((double)p->update / epochs_done * (double)run->options.epochs);
+    return run->options.updates > 0 && updates >= (double)run->options.updates ? run->options.updates
+                                                                               : (uint64_t)updates;
+}
+
 static void estimate_time_left(const training_run *run, attend_progress *p)
 {
     const training_intervals *n = &run->intervals;
@@ -63,16 +85,17 @@ static void estimate_time_left(const training_run *run, attend_progress *p)
     p->seconds_left = p->min_seconds_left = -1;
     if (done == 0) return;
     const double each = p->seconds / (double)done;
-    if (n->total_updates > update) p->seconds_left = each * (double)(n->total_updates - update);
+    if (p->updates > update) p->seconds_left = each * (double)(p->updates - update);
     if (run->valid && run->options.patience > 0 && validations >= 0)
         p->min_seconds_left = each * ((double)n->valid_every * validations - (double)(update % n->valid_every));
 }
 
 static void report_progress(const training_run *run, attend_progress *p)
 {
-    p->update = run->state.update, p->updates = run->intervals.total_updates;
+    p->update = run->state.update;
     p->epoch = run->state.position.epoch;
     p->part = attend_batches_progress(run->batches, &run->state.position);
+    p->updates = expected_updates(run, p);
     p->seconds = attend_training_time() - run->clock.start;
     p->step_seconds = run->clock.step_seconds, p->validation_seconds = run->clock.validation_seconds;
     p->tokens_per_second = (double)(run->state.rows - run->clock.rows_at_start) / fmax(p->seconds, 1e-9);
@@ -140,12 +163,12 @@ static int loop(training_run *run, attend_train_end *end)
         if (status == ATTEND_OK && !isfinite(p.norm)) {
             status = attend_training_skip_update(run, p.norm);
             if (status != ATTEND_OK || !attend_training_is_done(run)) {
-                stop = attend_training_stop_requested(run); /* resuming repeats the skipped updates */
+                stop = attend_training_is_stopping(run); /* resuming repeats the skipped updates */
                 continue;
             } /* else the end: the weights, which the skipped update did not change, are validated and saved */
         }
         if (status == ATTEND_OK) status = after_update(run, &p, attend_training_is_done(run));
-        stop = attend_training_stop_requested(run);
+        stop = attend_training_is_stopping(run);
         if (status == ATTEND_OK && (is_due(run->state.update, run->intervals.save_every) ||
                                     attend_training_is_done(run) || is_out_of_patience(run) || stop)) {
             p.saved = true;
@@ -221,11 +244,15 @@ static int begin_log(training_run *run, const attend_plan *plan)
 static int open_log(training_run *run, const attend_plan *plan)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s", run->options.log ? run->options.log : attend_training_path(run, LOG_SUFFIX));
+    snprintf(path, sizeof path, "%s",
+             !attend_training_writes(run) ? "/dev/null"
+             : run->options.log           ? run->options.log
+                                          : attend_training_path(run, LOG_SUFFIX));
     const training_log_owner owner = { run->id, plan->resumed, run->options.fresh };
     int status = attend_training_log_open(&run->log, path, run->state.log_bytes, &owner);
-    const bool is_shorter = status == ATTEND_OK && run->log.bytes < run->state.log_bytes;
-    if (is_shorter)
+    bool is_shorter = status == ATTEND_OK && run->log.bytes < run->state.log_bytes;
+    if (status == ATTEND_OK) status = attend_ranks_decide(run->options.ranks, &is_shorter);
+    if (status == ATTEND_OK && is_shorter)
         attend_training_notice(run, "%s: the last %llu bytes of the log are missing; training resumes without them",
                                path, (unsigned long long)(run->state.log_bytes - run->log.bytes));
     if (status == ATTEND_OK && run->log.bytes == 0 && run->id != 0) status = begin_log(run, plan);
@@ -237,40 +264,48 @@ static int begin(training_run *run)
 {
     bool resumed = false;
     int status = attend_training_check_options(&run->options);
+    if (status == ATTEND_OK) run->options.shard_tokens = attend_training_shard_tokens(&run->options);
     run->state = (training_state){ .best = NAN, .valid_loss = NAN, .valid_score = NAN, .rate_factor = 1 };
     if (status == ATTEND_OK) status = attend_training_check_config(run);
     if (status == ATTEND_OK) status = attend_training_check_data_files(run);
-    if (status == ATTEND_OK) status = attend_training_check_files(run);
-    if (status == ATTEND_OK) status = attend_training_lock(run);
+    const bool writes = attend_training_writes(run);
+    if (status == ATTEND_OK && writes) status = attend_training_check_files(run);
+    if (status == ATTEND_OK && writes) status = attend_training_lock(run);
     /* with options.fresh, an old checkpoint stays until the first new one replaces it */
     if (status == ATTEND_OK && !run->options.fresh) status = attend_checkpoint_load(run, &resumed);
     if (status == ATTEND_OK && resumed && run->options.init_from)
         attend_training_notice(run, "training resumes from its checkpoint; %s is not read again",
                                run->options.init_from);
-    if (status == ATTEND_OK && !resumed && !run->options.fresh) status = attend_training_check_new(run);
+    if (status == ATTEND_OK && !resumed && !run->options.fresh && writes) status = attend_training_check_new(run);
     if (status == ATTEND_OK && !resumed) status = new_model(run);
     if (status == ATTEND_OK && resumed)
         status = attend_training_check_memory(run, attend_params_size(run->model->params), true);
+    if (status == ATTEND_OK && run->changes_device)
+        attend_training_notice(run,
+                               "training resumes on another kind of device, %s: its results are equal within rounding",
+                               attend_device_describe().model);
     if (status == ATTEND_OK) status = attend_training_read_data(run);
     attend_plan plan = { .resumed = resumed, .update = run->state.update };
     if (status == ATTEND_OK) status = attend_training_plan(run, &plan);
     if (status == ATTEND_OK && run->events.plan) run->events.plan(run->events.user, &plan);
     if (status == ATTEND_OK) status = attend_team_new(&run->team, run->model->params, run->options.threads);
+    if (status == ATTEND_OK) status = attend_team_set_ranks(run->team, run->options.ranks);
     if (status == ATTEND_OK) status = attend_team_set_compute(run->team, run->options.compute);
+    if (status == ATTEND_OK) status = attend_training_check_ranks(run);
     if (status == ATTEND_OK && !attend_compute_is_fast(run->options.compute))
-        attend_training_notice(run, "products in %s are slower than in fp32 with the kernels of this machine, %s",
-                               attend_compute_names[run->options.compute], attend_kernel_name());
+        attend_training_notice(run, "products in %s are not faster than in fp32 on this device, %s",
+                               attend_compute_names[run->options.compute], attend_device_describe().model);
     if (status == ATTEND_OK) status = attend_optimizer_new(&run->optimizer, run->team, &run->options.optimizer);
     if (status == ATTEND_OK)
-        status = attend_weight_average_begin(&run->average, run->model->params, run->options.average, resumed);
+        status = attend_weight_average_begin(&run->average, run->team, run->options.average, resumed);
     if (status == ATTEND_OK && resumed) status = attend_checkpoint_load_optimizer(run);
     if (status == ATTEND_OK && !resumed) status = attend_checkpoint_identify(run);
     if (status == ATTEND_OK) status = open_log(run, &plan);
-    if (status == ATTEND_OK && resumed) status = attend_training_restore_single(run); /* all checks passed */
+    if (status == ATTEND_OK && resumed && writes) status = attend_training_restore_single(run); /* all checks passed */
     if (status == ATTEND_OK && resumed) status = attend_training_restore_model(run);
     if (status == ATTEND_OK && !resumed)
         status = attend_checkpoint_save(run); /* also tests disk space and permission */
-    if (status == ATTEND_OK && !resumed) attend_training_remove_single(run);
+    if (status == ATTEND_OK && !resumed && writes) attend_training_remove_single(run);
     return status;
 }
 
@@ -279,8 +314,8 @@ static void run_free(training_run *run)
     attend_training_log_close(&run->log);
     attend_tensor_file_close(run->checkpoint);
     attend_optimizer_free(run->optimizer);
-    attend_team_free(run->team);
     attend_weight_average_free(&run->average);
+    attend_team_free(run->team);
     attend_update_batch_free(&run->batch);
     attend_training_data_free(run);
     attend_model_free(run->model);
@@ -301,20 +336,24 @@ int attend_train(const attend_train_options *options, const attend_train_events 
     int status = begin(run);
     run->clock.start = attend_training_time();
     run->clock.rows_at_start = run->state.rows, run->clock.updates_at_start = run->state.update;
-    if (run->stopped)
+    if (run->stopped) {
+        attend_fail(ATTEND_FAILED, "stopped before the first update");
+        attend_ranks_fail(run->options.ranks, ATTEND_FAILED);
         *end = ATTEND_TRAIN_STOPPED, status = ATTEND_OK;
-    else if (status == ATTEND_OK)
+    } else if (status == ATTEND_OK)
         status = loop(run, end);
     if (status == ATTEND_OK && *end != ATTEND_TRAIN_STOPPED) {
         status = attend_training_require_model(run);
         if (status == ATTEND_OK) status = attend_training_average_checkpoints(run);
-        if (status == ATTEND_OK) status = attend_training_choose_alignment(run);
+        if (status == ATTEND_OK && attend_training_writes(run)) status = attend_training_choose_alignment(run);
     }
     if (status == ATTEND_OK && run->log.file && !run->log.is_stream) {
         char log[4096];
         snprintf(log, sizeof log, "%s", run->log.path);
-        status = attend_training_plot_write(log, attend_training_path(run, ".svg"), run->options.model);
+        status = attend_training_plot_write(log, attend_training_path(run, ".svg"), run->options.model,
+                                            attend_valid_metric_names[run->options.valid_metric]);
     }
+    if (status != ATTEND_OK) attend_ranks_fail(run->options.ranks, status);
     run_free(run);
     return status;
 }

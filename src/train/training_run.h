@@ -4,8 +4,11 @@
  *     training_options.c    defaults, names and checks of options
  *     training_plan.c       intervals, memory, the size of shards
  *     training_data.c       tokenizers and corpora;  update_batch.c  the pairs of an update
+ *     guided_links.c        the links of guided alignment
  *     fine_tuning.c         the weights of an existing model, to begin with
  *     training_update.c     gradient and step;  weight_average.c  the moving average of the weights
+ *     rank_gradient.c       with several ranks: the sum of their gradients;  rank_parameters.c  their weights
+ *     rank_check.c          at the start: whether all ranks compute the same;  rank_report.c  what they have
  *     validation.c          loss and metric on the validation pairs, and what follows from them
  *     divergence.c          skipped updates and rollback after non-finite gradients
  *     missing_model.c       a run that ends has written MODEL, or fails
@@ -69,7 +72,8 @@ typedef struct training_run {
     attend_optimizer *optimizer;
     attend_corpus *train, *valid; /* valid: NULL without validation data */
     attend_batches *batches;
-    attend_crops *crops; /* NULL: whole pairs */
+    attend_crops *crops;        /* NULL: whole pairs */
+    attend_guided_links *links; /* of the training pairs; NULL without guided alignment */
     update_batch batch;
     weight_average average; /* empty without options.average */
     training_log log;
@@ -78,6 +82,7 @@ typedef struct training_run {
     training_clock clock;
     attend_word_set *seen; /* the words of the training sources, while they are read; otherwise NULL */
     uint64_t lines_read;   /* while data is encoded */
+    bool changes_device;   /* it resumes from a checkpoint of another kind of device */
     bool stopped;          /* by events.stop, before the first update */
     bool has_saved;        /* this run, or the run that it resumes, has saved MODEL */
     uint64_t id;           /* of this training, in its checkpoint and log; 0: an earlier version began it */
@@ -89,12 +94,18 @@ typedef struct training_run {
 void attend_training_notice(const training_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether events.stop returns true. */
 bool attend_training_stop_requested(const training_run *run);
+/* Whether training ends after the last update because a rank was asked to stop: the answer is the same on all ranks. */
+bool attend_training_is_stopping(const training_run *run);
+/* Whether this process writes files: rank 0 does, and all others only compute. */
+bool attend_training_writes(const training_run *run);
 /* Whether all updates or epochs of the options are done. */
 bool attend_training_is_done(const training_run *run);
 double attend_training_time(void); /* seconds, by a monotonic clock */
 
 /* ---- training_options.c ---- */
 int attend_training_check_options(const attend_train_options *options);
+/* options.shard_tokens, or what it is by default on this device. */
+int attend_training_shard_tokens(const attend_train_options *options);
 /* Checks the configuration before data is read, and lowers max_length to what its positions allow. */
 int attend_training_check_config(training_run *run);
 bool attend_training_is_language_model(const training_run *run);
@@ -130,6 +141,16 @@ int attend_training_take_weights(training_run *run, const attend_model *base);
 /* ---- training_update.c ---- */
 /* One update. *norm is not finite if the update was skipped. */
 int attend_training_update(training_run *run, double *norm, double *rate);
+
+/* ---- rank_check.c ---- */
+/* Compares version, kernels, data, options, weights and a gradient with those of rank 0. ATTEND_BAD_USAGE, on all ranks, if
+ * they differ: the message names the rank and what differs. */
+int attend_training_check_ranks(training_run *run);
+
+/* ---- rank_report.c ---- */
+/* Tells the user what the ranks have: threads, cores, shards and network, and what slows them down. seconds_per_token: of
+ * the gradient of a shard on one thread. */
+int attend_training_report_ranks(training_run *run, double seconds_per_token);
 
 /* ---- validation.c ---- */
 /* Loss and score of the model as it is. */
@@ -190,6 +211,8 @@ void attend_training_unlock(training_run *run);
 /* ---- checkpoint.c ---- */
 /* Sets run->id, which depends on data, options, configuration and initial weights. */
 int attend_checkpoint_identify(training_run *run);
+/* A fingerprint of all options and data that must be the same when training resumes, and on all ranks. */
+int attend_checkpoint_hash_options(const training_run *run, uint64_t *hash);
 int attend_checkpoint_save(training_run *run);
 /* Reads the checkpoint into memory; sets the model, its tokenizers and the state. *found is false, and the status
  * ATTEND_OK, if there is no checkpoint. */

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "train/gradient_tree.h"
 #include <string.h>
 
 static bool ints_fit(int **array, size_t *room, size_t used, size_t more)
@@ -33,7 +34,7 @@ static bool append(update_batch *b, const attend_pairs *p)
         if (!ints_fit(&b->tokens[side], &b->token_room[side], b->token_count[side], more) ||
             !ints_fit(&b->lengths[side], &room[side], b->pair_count, (size_t)p->count))
             return false;
-        if (more) memcpy(b->tokens[side] + b->token_count[side], tokens[side], more * sizeof(int));
+        if (more && tokens[side]) memcpy(b->tokens[side] + b->token_count[side], tokens[side], more * sizeof(int));
         memcpy(b->lengths[side] + b->pair_count, lengths[side], (size_t)p->count * sizeof(int));
         b->token_count[side] += more;
     }
@@ -54,37 +55,130 @@ static bool add_shard(update_batch *b, int first, int count)
     return true;
 }
 
+/* Where the target rows of each shard begin. */
+static bool count_rows(update_batch *b)
+{
+    if (b->shards >= b->shard_rows_room) {
+        attend_memory_free(b->shard_rows);
+        b->shard_rows_room = 0;
+        b->shard_rows = attend_memory_zeroed(2 * (size_t)b->shards + 1, sizeof *b->shard_rows);
+        if (!b->shard_rows) return false;
+        b->shard_rows_room = 2 * b->shards + 1;
+    }
+    size_t rows = 0;
+    for (int i = 0; i < b->shards; i++) {
+        b->shard_rows[i] = rows;
+        rows += sum_of(b->pairs.target_lengths + b->shard_first[i], b->shard_count[i]) + (size_t)b->shard_count[i];
+    }
+    b->shard_rows[b->shards] = rows;
+    return true;
+}
+
+static int pair_tokens(const update_batch *b, int i)
+{
+    return b->pairs.source_lengths[i] + b->pairs.target_lengths[i] + 1;
+}
+
+/* As many shards as there would be if all but the last were as large as possible, or a few more, so that two and four ranks
+ * or threads have the same number: an even number, and a multiple of four from eight on. */
+static int count_shards(const update_batch *b, int shard_tokens, int64_t *total)
+{
+    int shards = 1, tokens = 0;
+    *total = 0;
+    for (int i = 0; i < b->pairs.count; i++) {
+        const int more = pair_tokens(b, i);
+        if (tokens > 0 && tokens + more > shard_tokens) shards++, tokens = 0;
+        tokens += more, *total += more;
+    }
+    if (shards < 3) return shards;
+    return shards < 8 ? (shards + 1) / 2 * 2 : (shards + 3) / 4 * 4;
+}
+
+/* Shards of nearly equal size, so that threads and ranks that run the same number of them end at the same time. */
 static bool cut(update_batch *b, int shard_tokens)
 {
+    int64_t total, before = 0;
+    const int shards = count_shards(b, shard_tokens, &total);
     int first = 0, tokens = 0;
     b->shards = 0;
     for (int i = 0; i < b->pairs.count; i++) {
-        const int more = b->pairs.source_lengths[i] + b->pairs.target_lengths[i] + 1;
-        if (i > first && tokens + more > shard_tokens) {
+        const int more = pair_tokens(b, i);
+        const int64_t end = total * (b->shards + 1) / shards; /* of this shard, if all are equal */
+        if (i > first && (tokens + more > shard_tokens || before + more / 2 >= end)) {
             if (!add_shard(b, first, i - first)) return false;
             first = i, tokens = 0;
         }
-        tokens += more;
+        tokens += more, before += more;
     }
-    return add_shard(b, first, b->pairs.count - first);
+    return add_shard(b, first, b->pairs.count - first) && count_rows(b);
 }
 
-int attend_update_batch_next(update_batch *b, attend_batches *batches, attend_batch_position *position, int accumulate,
-                             int shard_tokens)
+/* Appends the links of a batch, whose pairs will be appended next. */
+static int append_links(update_batch *b, const attend_guided_links *links, const attend_batch *batch)
 {
-    b->pair_count = b->token_count[0] = b->token_count[1] = 0;
+    int status = ATTEND_OK, count = 0;
+    for (int i = 0; links && status == ATTEND_OK && i < batch->pairs.count; i++) {
+        status = attend_guided_links_read(links, batch->numbers[i], (int)b->pair_count + i, &b->links,
+                                          &b->link_capacity, b->link_count, &count);
+        b->link_count += (size_t)count;
+    }
+    return status;
+}
+
+/* Notes which pairs a batch has, before they are appended. */
+static bool append_numbers(update_batch *b, const attend_batch *batch)
+{
+    const size_t used = b->pair_count, more = (size_t)batch->pairs.count;
+    if (used + more > b->number_room) {
+        const size_t room = 2 * b->number_room + more;
+        uint64_t *grown = attend_memory_zeroed(2 * room, sizeof *grown);
+        if (!grown) return false;
+        if (used) memcpy(grown, b->numbers, used * sizeof *grown);
+        if (used) memcpy(grown + room, b->epochs, used * sizeof *grown);
+        attend_memory_free(b->numbers);
+        b->numbers = grown, b->epochs = grown + room, b->number_room = room;
+    }
+    memcpy(b->numbers + used, batch->numbers, more * sizeof *b->numbers);
+    for (size_t i = used; i < used + more; i++) b->epochs[i] = batch->position.epoch;
+    return true;
+}
+
+/* Reads the tokens of some shards. */
+static int read_tokens(update_batch *b, attend_batches *batches, shard_range shards)
+{
+    if (shards.end <= shards.first) return ATTEND_OK;
+    const int first = b->shard_first[shards.first], last = shards.end - 1,
+              end = b->shard_first[last] + b->shard_count[last];
+    int status = ATTEND_OK, *to[2];
+    to[0] = b->tokens[0] + sum_of(b->lengths[0], first), to[1] = b->tokens[1] + sum_of(b->lengths[1], first);
+    for (int i = first; status == ATTEND_OK && i < end; i++) {
+        status = attend_batches_pair(batches, b->epochs[i], b->numbers[i], to[0], to[1]);
+        to[0] += b->lengths[0][i], to[1] += b->lengths[1][i];
+    }
+    return status;
+}
+
+int attend_update_batch_next(update_batch *b, attend_batches *batches, const attend_guided_links *links,
+                             attend_batch_position *position, int accumulate, int shard_tokens, int ranks, int rank)
+{
+    const bool is_part = ranks > 1 && attend_batches_know_lengths(batches);
+    b->pair_count = b->token_count[0] = b->token_count[1] = b->link_count = 0;
     for (int i = 0; i < accumulate; i++) {
         attend_batch batch;
-        int status = attend_batches_next(batches, position, &batch);
+        int status = is_part ? attend_batches_next_lengths(batches, position, &batch)
+                             : attend_batches_next(batches, position, &batch);
+        if (status == ATTEND_OK) status = append_links(b, links, &batch);
         if (status != ATTEND_OK) return status;
-        if (!append(b, &batch.pairs))
+        if ((is_part && !append_numbers(b, &batch)) || !append(b, &batch.pairs))
             return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d pairs", batch.pairs.count);
     }
     b->pairs = (attend_pairs){ .count = (int)b->pair_count,
                                .source = b->tokens[0],
                                .source_lengths = b->lengths[0],
                                .target = b->tokens[1],
-                               .target_lengths = b->lengths[1] };
+                               .target_lengths = b->lengths[1],
+                               .links = b->links,
+                               .link_count = (int)b->link_count };
     b->rows = attend_pairs_rows(&b->pairs);
     if ((size_t)b->rows > b->nll_room) {
         attend_memory_free(b->nll);
@@ -93,7 +187,7 @@ int attend_update_batch_next(update_batch *b, attend_batches *batches, attend_ba
     }
     if (!b->nll || !cut(b, shard_tokens))
         return attend_fail(ATTEND_NO_MEMORY, "no memory for an update of %d rows", b->rows);
-    return ATTEND_OK;
+    return is_part ? read_tokens(b, batches, attend_gradient_tree_own(b->shards, ranks, rank)) : ATTEND_OK;
 }
 
 void attend_update_batch_free(update_batch *b)
@@ -104,6 +198,9 @@ void attend_update_batch_free(update_batch *b)
     }
     attend_memory_free(b->shard_first);
     attend_memory_free(b->shard_count);
+    attend_memory_free(b->shard_rows);
     attend_memory_free(b->nll);
+    attend_memory_free(b->links);
+    attend_memory_free(b->numbers); /* and epochs */
     *b = (update_batch){ 0 };
 }

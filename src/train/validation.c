@@ -1,10 +1,11 @@
 /* validation.c: loss and score on the validation pairs, and their consequences. The loss is the cross-entropy of the
  * targets; metrics other than perplexity translate the sources greedily and compare texts. Chunks of a fixed number
- * of pairs run on threads and are added up in order, so that the result does not depend on the number of threads. */
+ * of pairs run on threads and ranks and are added up in order, so that the result does not depend on their number. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
 #include "op/packed_weights.h"
+#include "train/pair_block.h"
 #include "train/team.h"
 #include <attend/search.h>
 #include <math.h>
@@ -26,38 +27,15 @@ typedef struct validation {
     attend_metric_options metric;
     bool translate;
     uint64_t pairs;
-    int chunks;
+    int chunks, end; /* end: of the chunks that this rank runs */
     chunk_result *results;
     atomic_int next; /* chunk to run */
 } validation;
 
-/* The token numbers of a chunk. */
-typedef struct chunk {
-    int *ids[2], lengths[2][CHUNK];
-    attend_pairs pairs;
-} chunk;
-
-static int chunk_new(const validation *v, int number, chunk *p)
+static int chunk_read(const validation *v, int number, pair_block *p)
 {
-    int status = ATTEND_OK;
     const uint64_t first = (uint64_t)number * CHUNK, left = v->pairs - first;
-    const int count = left < CHUNK ? (int)left : CHUNK;
-    size_t sizes[2] = { 0, 0 };
-    for (int i = 0; i < count; i++) {
-        status = attend_corpus_lengths(v->run->valid, first + (uint64_t)i, &p->lengths[0][i], &p->lengths[1][i]);
-        if (status != ATTEND_OK) return status;
-        for (int side = 0; side < 2; side++) sizes[side] += (size_t)p->lengths[side][i];
-    }
-    for (int side = 0; side < 2; side++) p->ids[side] = attend_memory_zeroed(sizes[side] + 1, sizeof(int));
-    if (!p->ids[0] || !p->ids[1]) return attend_fail(ATTEND_NO_MEMORY, "no memory for validation");
-    for (int i = 0, s = 0, o = 0; i < count && status == ATTEND_OK; s += p->lengths[0][i], o += p->lengths[1][i], i++)
-        status = attend_corpus_ids(v->run->valid, first + (uint64_t)i, p->ids[0] + s, p->ids[1] + o);
-    p->pairs = (attend_pairs){ .count = count,
-                               .source = p->ids[0],
-                               .source_lengths = p->lengths[0],
-                               .target = p->ids[1],
-                               .target_lengths = p->lengths[1] };
-    return status;
+    return attend_pair_block_read(p, v->run->valid, first, left < CHUNK ? (int)left : CHUNK);
 }
 
 /* Pairs from `first` on that take no more memory than a shard of training does. */
@@ -71,7 +49,7 @@ static int part_size(const validation *v, const attend_pairs *pairs, int first)
     return count;
 }
 
-static int add_loss(const validation *v, attend_ctx *c, const chunk *p, chunk_result *r)
+static int add_loss(const validation *v, attend_ctx *c, const pair_block *p, chunk_result *r)
 {
     double log_probability[CHUNK];
     int status = ATTEND_OK;
@@ -107,7 +85,7 @@ static int add_text(const validation *v, uint64_t number, const attend_translati
     return status;
 }
 
-static int add_translations(const validation *v, attend_ctx *c, int number, const chunk *p, chunk_result *r)
+static int add_translations(const validation *v, attend_ctx *c, int number, const pair_block *p, chunk_result *r)
 {
     attend_search_options options = ATTEND_SEARCH_OPTIONS_INIT;
     attend_search_result *result = NULL;
@@ -127,15 +105,14 @@ static void run_worker(void *user, int worker)
 {
     validation *v = user;
     attend_ctx *c = v->run->team->contexts[worker];
-    for (int i; (i = atomic_fetch_add(&v->next, 1)) < v->chunks;) {
-        chunk p = { .ids = { NULL, NULL } };
+    for (int i; (i = atomic_fetch_add(&v->next, 1)) < v->end;) {
+        pair_block p;
         chunk_result *r = &v->results[i];
-        r->status = chunk_new(v, i, &p);
+        r->status = chunk_read(v, i, &p);
         if (r->status == ATTEND_OK) r->status = add_loss(v, c, &p, r);
         if (r->status == ATTEND_OK && v->translate) r->status = add_translations(v, c, i, &p, r);
         if (r->status != ATTEND_OK) snprintf(r->message, sizeof r->message, "%s", attend_message());
-        attend_memory_free(p.ids[0]);
-        attend_memory_free(p.ids[1]);
+        attend_pair_block_free(&p);
     }
 }
 
@@ -159,6 +136,24 @@ static attend_metric_kind kind_of(attend_valid_metric metric)
     }
 }
 
+/* The chunks are divided among ranks. */
+static int first_chunk(const validation *v, int ranks, int rank)
+{
+    return (int)((int64_t)v->chunks * rank / ranks);
+}
+
+static int exchange_results(validation *v, attend_ranks *ranks)
+{
+    const int count = attend_ranks_count(ranks);
+    if (count == 1) return ATTEND_OK;
+    size_t *offsets = attend_memory_zeroed((size_t)count + 1, sizeof *offsets);
+    if (!offsets) return attend_fail(ATTEND_NO_MEMORY, "no memory to validate %d chunks", v->chunks);
+    for (int r = 0; r <= count; r++) offsets[r] = (size_t)first_chunk(v, count, r) * sizeof *v->results;
+    const int status = attend_ranks_all_gather(ranks, v->results, offsets);
+    attend_memory_free(offsets);
+    return status;
+}
+
 int attend_training_measure(training_run *run, double *loss, double *score)
 {
     validation v = { .run = run,
@@ -170,10 +165,16 @@ int attend_training_measure(training_run *run, double *loss, double *score)
     if (!v.results) return attend_fail(ATTEND_NO_MEMORY, "no memory to validate %d chunks", v.chunks);
     attend_pool *pool = run->team->pool;
     attend_params_repack(attend_model_params(run->model), pool);
-    attend_pool_run(pool, attend_pool_threads(pool) < v.chunks ? attend_pool_threads(pool) : v.chunks, run_worker, &v);
+    const int ranks = attend_ranks_count(run->options.ranks), rank = attend_ranks_rank(run->options.ranks);
+    const int first = first_chunk(&v, ranks, rank);
+    v.end = first_chunk(&v, ranks, rank + 1);
+    atomic_store(&v.next, first);
+    const int own = v.end - first;
+    if (own > 0)
+        attend_pool_run(pool, attend_pool_threads(pool) < own ? attend_pool_threads(pool) : own, run_worker, &v);
     double nll = 0, rows = 0;
     attend_metric_sums sums = { { 0 } };
-    int status = ATTEND_OK;
+    int status = exchange_results(&v, run->options.ranks);
     for (int i = 0; status == ATTEND_OK && i < v.chunks; i++) {
         const chunk_result *r = &v.results[i];
         if (r->status != ATTEND_OK) status = attend_fail(r->status, "%s", r->message);
@@ -226,9 +227,10 @@ int attend_training_validate(training_run *run, bool *better)
     training_state *s = &run->state;
     double loss = 0, score = 0;
     const double start = attend_training_time();
-    attend_weight_average_swap(&run->average, run->team->pool);
-    int status = attend_training_measure(run, &loss, &score);
-    attend_weight_average_swap(&run->average, run->team->pool);
+    int status = attend_weight_average_swap(&run->average);
+    if (status == ATTEND_OK) status = attend_training_measure(run, &loss, &score);
+    const int restored = attend_weight_average_swap(&run->average);
+    if (status == ATTEND_OK) status = restored;
     run->clock.validation_seconds += attend_training_time() - start;
     if (status != ATTEND_OK) return status;
     s->valid_loss = loss, s->valid_score = score;

@@ -101,7 +101,10 @@ static void put_map(attend_json_writer *w, const attend_map *map, const attend_v
     attend_json_put_key(w, "attention"), attend_json_put_text(w, attend_attention_kind_name(map->kind));
     put_side(w, "source", map->source_text, map->source, map->source_count, map->source_words, map->source_word_count);
     put_side(w, "target", map->target_text, map->target, map->target_count, map->target_words, map->target_word_count);
-    attend_json_put_key(w, "letters"), attend_json_put_bool(w, map->source_unit == ATTEND_UNIT_CHARACTER);
+    attend_json_put_key(w, "unit");
+    attend_json_put_text(w, map->source_unit == ATTEND_UNIT_CHARACTER ? "letters"
+                            : map->source_unit == ATTEND_UNIT_PIECE   ? "tokens"
+                                                                      : "words");
     attend_json_put_key(w, "layers"), attend_json_put_integer(w, map->layers);
     attend_json_put_key(w, "heads"), attend_json_put_integer(w, map->heads);
     put_probabilities(w, map);

@@ -27,6 +27,7 @@ typedef struct map_builder {
     owned_map *owned;
     const attend_model *m;
     attend_attention_kind kind;
+    attend_unit unit;
     attend_pipeline sides[2];     /* source, target: one text and its tokens with ATTEND_END; empty unless has_side */
     attend_encoded_text texts[2]; /* of each side */
     attend_unknown_list unknowns[2];
@@ -100,9 +101,21 @@ static int check_size(const map_builder *b, int which)
     return ATTEND_OK;
 }
 
+/* Attention is not finer than tokens: characters are units only where they are tokens. */
+static void set_units(map_builder *b)
+{
+    attend_pipelines_set_unit(b->sides, b->unit);
+    for (int i = 0; i < 2; i++) {
+        if (!b->sides[i].tokenizer || b->sides[i].unit != ATTEND_UNIT_CHARACTER) continue;
+        const attend_token_kind kind = attend_tokenizer_kind(b->sides[i].tokenizer);
+        if (kind != ATTEND_TOKENS_CHAR && kind != ATTEND_TOKENS_JAMO) b->sides[i].unit = ATTEND_UNIT_PIECE;
+    }
+}
+
 static int read_sides(map_builder *b, const char *source, const char *target, const int *ids, int count)
 {
     int status = attend_pipelines_from_model(b->sides, b->m);
+    if (status == ATTEND_OK) set_units(b);
     if (status == ATTEND_OK && ((has_side(b, 0) && !source) || (has_side(b, 1) && !target && !ids && count > 0)))
         status = attend_fail(ATTEND_BAD_USAGE, "a map needs a source and a target, and one is NULL");
     if (status == ATTEND_OK && has_side(b, 0)) status = encode(b, 0, source);
@@ -171,9 +184,27 @@ static const attend_map_token *copy_tokens(owned_map *w, const attend_pipeline *
     return tokens;
 }
 
+/* The tokens of a side that are not white space alone, without "<s>" and "</s>". */
+static const char *const *copy_pieces(owned_map *w, const attend_pipeline *x, int *count)
+{
+    const int tokens = x->ids.count - 1;
+    const char **pieces = allocate(w, (size_t)x->ids.count, sizeof *pieces);
+    int *units = allocate(w, (size_t)x->ids.count, sizeof *units);
+    *count = 0;
+    if (!pieces || !units) return NULL;
+    attend_units_of_spans(x->unit, x->text.text, strlen(x->text.text), x->ids.spans, tokens, units);
+    for (int i = 0; i < tokens; i++) {
+        if (units[i] < 0) continue;
+        if (!(pieces[units[i]] = token_text(w, x, i))) return NULL;
+        *count = units[i] + 1;
+    }
+    return pieces;
+}
+
 /* The words of a side, or the other units of its attention. */
 static const char *const *copy_words(owned_map *w, const attend_pipeline *x, int *count)
 {
+    if (x->unit == ATTEND_UNIT_PIECE) return copy_pieces(w, x, count);
     const char *text = x->text.text;
     const size_t size = strlen(text);
     *count = attend_unit_count(x->unit, text, size);
@@ -235,7 +266,8 @@ static bool take_candidates(map_builder *b, const real *log_p, int vocabulary, a
     return true;
 }
 
-/* The cross-attention weights of the last step, which predicts target token i: the mean over the models. */
+/* The cross-attention weights of the last step, which predicts target token i: the mean over the models. Rows that
+ * align the token before are moved at the end. */
 static void record_weights(const attend_map *map, const attend_ensemble *e, int i, float *weights)
 {
     const size_t columns = (size_t)map->source_count, area = (size_t)map->target_count * columns;
@@ -245,6 +277,19 @@ static void record_weights(const attend_map *map, const attend_ensemble *e, int 
             float *row = weights + (size_t)each * area + (size_t)i * columns;
             for (size_t j = 0; j < columns; j++) row[j] = (k ? row[j] : 0) + (float)w[j] / (float)e->count;
         }
+}
+
+/* Moves the rows of maps that are read shifted (attend_alignment) to the tokens that they align: those of the alignment
+ * head, and all of them if the model's alignment is shifted. */
+static void shift_rows(const map_builder *b, float *weights)
+{
+    const attend_map *map = &b->owned->map;
+    const size_t columns = (size_t)map->source_count, area = (size_t)map->target_count * columns;
+    const bool all = attend_model_alignment(b->m).shifted &&
+                     !attend_alignment_has_null(attend_model_alignment(b->m), attend_model_config(b->m));
+    for (int each = 0; each < map->layers * map->heads; each++, weights += area)
+        if (all || each / map->heads == attend_config_alignment_layer(attend_model_config(b->m)))
+            memmove(weights, weights + columns, (area - columns) * sizeof *weights);
 }
 
 static int non_finite(void)
@@ -331,6 +376,7 @@ static int fill_arrays(map_builder *b, attend_ctx *c)
     map->weights = a.weights, map->probability = a.probability, map->candidates = a.candidates;
     if (!has_target) map->log_probability = NAN;
     int status = has_target ? decode(b, c, &a) : ATTEND_OK;
+    if (status == ATTEND_OK && b->kind == ATTEND_ATTENTION_CROSS && has_attention) shift_rows(b, a.weights);
     if (status == ATTEND_OK && b->kind != ATTEND_ATTENTION_CROSS) status = record_self_attention(b, c, a.weights);
     return status;
 }
@@ -360,12 +406,13 @@ bool attend_map_word_is_unknown(const attend_map *map, bool target, int word)
     return false;
 }
 
-int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind,
+int attend_map_new(attend_map **out, attend_ctx *c, const attend_model *m, attend_attention_kind kind, attend_unit unit,
                    const char *source, const char *target, const int *target_ids, int target_count, double score)
 {
-    ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && c && m && (unsigned)kind <= ATTEND_ATTENTION_DECODER);
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE,
+                   out && c && m && (unsigned)kind <= ATTEND_ATTENTION_DECODER && attend_unit_name(unit));
     *out = NULL;
-    map_builder b = { .owned = attend_memory_zeroed(1, sizeof *b.owned), .m = m, .kind = kind };
+    map_builder b = { .owned = attend_memory_zeroed(1, sizeof *b.owned), .m = m, .kind = kind, .unit = unit };
     if (!b.owned) return no_memory();
     int status = check_kind(&b);
     if (status == ATTEND_OK) status = read_sides(&b, source, target, target_ids, target_count);

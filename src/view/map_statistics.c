@@ -66,6 +66,8 @@ static double rest_of_token(const attend_map *map, int layer, int head, bool by_
 void attend_map_rest(const attend_map *map, int layer, int head, bool by_token, float *to)
 {
     ATTEND_REQUIRE_VOID(map && to && has_maps(map, layer, head));
+    /* a character that shares its token with the next one has no row */
+    for (int i = 0; !by_token && i < map->target_word_count; i++) to[i] = 0;
     for (int i = 0, next; i < map->target_count; i = next) {
         next = i + 1;
         while (!by_token && next < map->target_count && map->target[next].word == map->target[i].word) next++;
@@ -102,13 +104,14 @@ static int count_uncovered(const attend_map *map, int layer, int head)
 }
 
 /* Whether n >= 3 words are followed by the same n words: n consecutive words that each equal the word n positions
- * later. */
+ * later. Words such as "couscous" repeat their sounds once, so that letters and phonemes must do it twice. */
 static bool is_repetitive(const attend_map *map)
 {
+    const int times = map->source_unit == ATTEND_UNIT_CHARACTER || map->target_unit == ATTEND_UNIT_CHARACTER ? 2 : 1;
     for (int n = 3; 2 * n <= map->target_word_count; n++)
         for (int i = 0, equal = 0; i + n < map->target_word_count; i++) {
             equal = strcmp(map->target_words[i], map->target_words[i + n]) == 0 ? equal + 1 : 0;
-            if (equal == n) return true;
+            if (equal == times * n) return true;
         }
     return false;
 }

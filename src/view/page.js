@@ -145,7 +145,7 @@ function showFigures() {
   }
   if (m.weights) figures.push(figure("entropy", now.entropy.toFixed(2) + " bits", "of the attention of a step, mean over the steps"));
   if (m.weights && m.attention === "cross")
-    figures.push(figure("coverage", `${words - now.uncovered.length} of ${words} ${m.letters ? "letters" : "words"}`, `source ${m.letters ? "letters" : "words"} that receive attention of 0.2 or more in all`));
+    figures.push(figure("coverage", `${words - now.uncovered.length} of ${words} ${m.unit}`, `source ${m.unit} that receive attention of 0.2 or more in all`));
   byId("figures").replaceChildren(...figures);
 
   const warnings = [];
@@ -204,6 +204,7 @@ function showTools() {
     button.disabled = !m.weights && button.dataset.view !== "text";
     button.hidden = !isPossible(button.dataset.view);
   }
+  document.querySelector('[data-by-token=""]').textContent = { letters: "Letters", tokens: "Pieces" }[map().unit] ?? "Words";
   for (const button of document.querySelectorAll("[data-by-token]"))
     button.setAttribute("aria-pressed", Boolean(button.dataset.byToken) === state.byToken);
   if (now.layer >= m.layers) now.layer = -1;

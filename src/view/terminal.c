@@ -235,7 +235,9 @@ static void put_statistics(sheet *s, const attend_map *map, const attend_view_op
     put_lines(s, text);
     if (r.uncovered > 0) {
         snprintf(text, sizeof text, "%d source %s%s almost no attention", r.uncovered,
-                 map->source_unit == ATTEND_UNIT_CHARACTER ? "letter" : "word",
+                 map->source_unit == ATTEND_UNIT_CHARACTER ? "letter"
+                 : map->source_unit == ATTEND_UNIT_PIECE   ? "token"
+                                                           : "word",
                  r.uncovered > 1 ? "s receive" : " receives");
         put_lines(s, text);
     }

@@ -48,6 +48,18 @@ expect 0 'by characters of the source' evaluate --model letters --input letters.
 expect 0 'by tokens of the source' evaluate --model letters --input letters.tsv --metric exact --by-length auto --unit piece
 expect 2 'unit piece requires --model' evaluate --hypothesis train.tsv --reference train.tsv --by-length auto --unit piece
 expect 2 "unit" align --model m1 --input two.tsv --unit letter
+# the same for maps: letters, words, tokens; a model of words has no letters
+columns() { "$attend" show --model "$1" 'abc' --target 'c b a' --quiet $2 | grep '(rest)' | sed 's/ *(rest)//; s/^ *//; s/  */ /g'; }
+[ "$(columns letters)" = 'a b c' ] || { echo "letters of a map: $(columns letters)"; failed=1; }
+[ "$(columns letters '--unit character')" = 'a b c' ] || { echo "--unit character of a map"; failed=1; }
+[ "$(columns letters '--unit piece')" = 'a b c' ] || { echo "--unit piece of a map"; failed=1; }
+[ "$(columns letters '--unit word')" = 'abc' ] || { echo "--unit word of a map: $(columns letters '--unit word')"; failed=1; }
+[ "$("$attend" show --model letters abc --target 'c b a' --tokens | grep -c '</s>')" = 2 ] || { echo "--tokens of a map"; failed=1; }
+expect 0 '"source_words": ["abc"], "target_words": ["c", "b", "a"]' show --model letters 'abc' --target 'c b a' --unit word --format json
+expect 0 '"unit":"words"' show --model letters 'abc' --target 'c b a' --unit word --format html
+expect 0 '"unit":"letters"' show --model letters 'abc' --target 'c b a' --format html
+expect 0 '"source_words": ["ab", "c"]' show --model m1 'ab c' --target 'c' --unit character --format json
+expect 2 '--tokens shows tokens; it cannot be combined with --unit word' show --model letters abc --tokens --unit word
 
 # alignment error of one model, and of two with every symmetrisation; gold links in any order
 expect 0 'AER 0.0000  precision 1.0000  recall 1.0000' align --model m1 --input test.tsv --gold gold
@@ -80,10 +92,10 @@ expect 2 'there is no layer 0 with head 2: layers are 0 to 0, heads 0 to 1' alig
 expect 2 'there is no layer 1' align --model heads --input test.tsv --layer 1
 expect 2 'every layer and head' align --model heads --input test.tsv --evaluate-maps --head 1
 expect 0 'aligns by            layer 0, mean of 2 heads' info heads
-[ "$("$attend" align --model heads --input test.tsv --evaluate-maps | grep -c '^AER')" = 3 ] || fail 'expected three maps'
+[ "$("$attend" align --model heads --input test.tsv --evaluate-maps | grep -c '^AER')" = 6 ] || fail 'expected three maps, each read in two ways'
 expect 0 'best by the word aligner: layer 0, ' align --model heads --input test.tsv --evaluate-maps
 is 'maps against gold' "$("$attend" align --model heads --input test.tsv --gold gold | cut -c1-10)" \
-    "$("$attend" align --model heads --input test.tsv --gold gold --evaluate-maps | grep '^AER.*mean of' | cut -c1-10)"
+    "$("$attend" align --model heads --input test.tsv --gold gold --evaluate-maps | grep '^AER.*mean of 2 heads$' | cut -c1-10)"
 cp heads chosen
 cp heads.checkpoint copy.checkpoint
 expect 2 'is a training checkpoint' align --model heads.checkpoint --input test.tsv --select-map
@@ -97,7 +109,7 @@ same 'a model without a selection' before chosen
 same 'the model before a failed selection, and after it' heads chosen
 for head in 1 0; do # the links of a head are the gold links, so it must be the best
     expect 0 "best: layer 0, head $head" align --model chosen --input test.tsv --gold by.$head --select-map --threads $((1 + head))
-    expect 0 "\"alignment\": {\"layer\": 0, \"head\": $head}" info chosen --json
+    expect 0 "\"alignment\": {\"layer\": 0, \"head\": $head, \"shifted\": false}" info chosen --json
     "$attend" align --model chosen --input test.tsv >links && same "links of head $head, selected and given" links by.$head
     "$attend" align --model chosen --input test.tsv --layer 0 >links && same "the mean, of a model with a selection" links by.mean
     cut -f1 test.tsv | head -20 | "$attend" translate --model chosen --alignment hard --threads 1 --quiet >by.translate.$head
@@ -106,8 +118,35 @@ cmp -s by.translate.0 by.translate.1 && fail 'translations are not aligned by th
 awk -F'\t' '{ print $2 "\t" $1 }' test.tsv >back.tsv
 awk '{ for (i = 1; i <= NF; i++) { split($i, p, "-"); printf "%s%s-%s", (i > 1 ? " " : ""), p[2], p[1] } print "" }' by.1 >reversed.1
 expect 0 '"model": "reverse", "against": "gold"' align --reverse-model heads --input back.tsv --gold reversed.1 --evaluate-maps --json
-expect 0 '"best": {"layer": 0, "head": 1}}' align --reverse-model heads --input back.tsv --gold reversed.1 --evaluate-maps --json
+expect 0 '"best": {"layer": 0, "head": 1, "shifted": false}}' align --reverse-model heads --input back.tsv --gold reversed.1 --evaluate-maps --json
 expect 0 'reverse:' align --model m1 --reverse-model heads --input back.tsv --evaluate-maps
+
+# a map that is read one step later: row i + 1 is that of token i
+rows() { "$attend" align --model heads --input test.tsv --alignment soft --tokens --head 1 "$@" | sed 's/.*"weights": \[\[//; s/\]\].*//; s/\], \[/|/g; s/ //g'; }
+rows >plain
+rows --shift >shifted
+awk 'NR == FNR { plain[FNR] = $0; next }
+    { n = split(plain[FNR], p, "|"); m = split($0, q, "|"); if (n != m || n < 2) exit 1
+      for (i = 1; i <= n; i++) if (q[i] != p[i < n ? i + 1 : n]) exit 1 }' plain shifted || fail 'a shifted map has other rows'
+"$attend" align --model heads --input test.tsv --head 1 --shift >by.shift
+cp heads chosen
+expect 0 'best: layer 0, head 1, one step later' align --model chosen --input test.tsv --gold by.shift --select-map
+expect 0 'layer 0, head 1, one step later' info chosen
+"$attend" align --model chosen --input test.tsv >links && same 'links of a shifted map, selected and given' links by.shift
+expect 2 '--shift requires --model' align --input test.tsv --shift
+
+# guided alignment: an alignment head that aligns after few updates, and the dictionary of the word aligner
+"$attend" train --train train.tsv --valid none --model guided --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 \
+    --learning-rate 0.01 --updates 300 --guided-alignment auto --quiet || failed=1
+expect 0 'the alignment head' info guided
+expect 0 'AER 0.0' align --model guided --input test.tsv --gold gold
+expect 2 'an alignment head learns from links' train --train train.tsv --model x --alignment-head yes --updates 1
+expect 0 '' align --input train.tsv --dictionary words.dictionary
+[ -s words.dictionary ] || fail 'the dictionary is empty'
+expect 0 '' align --input train.tsv --dictionary words.dictionary --save words.aligner
+expect 0 '' align --input train.tsv --dictionary words.dictionary --save words.aligner
+expect 2 'words.aligner exists and is not' align --input train.tsv --dictionary words.aligner
+expect 2 'without --model' align --model heads --input test.tsv --dictionary x
 
 # training with validation pairs selects a map at its end
 "$attend" train --train train.tsv --valid test.tsv --model valid --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --heads 2 \

@@ -52,7 +52,12 @@ add_test(NAME cli_lstmn COMMAND ${CMAKE_CURRENT_LIST_DIR}/lstmn.sh $<TARGET_FILE
 add_test(NAME cli_demo COMMAND ${CMAKE_CURRENT_LIST_DIR}/demo.sh $<TARGET_FILE:attend_command>)
 if(NOT ATTEND_SANITIZE) # they train several models
   add_test(NAME cli_transformer COMMAND ${CMAKE_CURRENT_LIST_DIR}/transformer.sh $<TARGET_FILE:attend_command>)
+  add_test(NAME cli_ranks COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so)
+  add_test(NAME cli_ranks_lines COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks_lines.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so
+           ${PROJECT_SOURCE_DIR}/test/data/v0.1)
+  add_test(NAME cli_ranks_network COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks_network.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so)
+  set_tests_properties(cli_ranks cli_ranks_lines cli_ranks_network PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME cli_align COMMAND ${CMAKE_CURRENT_LIST_DIR}/align.sh $<TARGET_FILE:attend_command>)
 endif()
 add_test(NAME cli_v0.1 COMMAND ${CMAKE_CURRENT_LIST_DIR}/v0.1.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)
-set_tests_properties(cli_unknown cli_ensemble PROPERTIES ENVIRONMENT "${ATTEND_LSAN}") # they draw, too
+set_tests_properties(cli_unknown cli_ensemble cli_lost PROPERTIES ENVIRONMENT "${ATTEND_LSAN}") # they draw, too

@@ -184,6 +184,7 @@ printf 'vary seed=1,2 # two seeds\nvariant wide: hidden=28\nupdates 20\n' >setti
     same 'pairs from a pipe' from-file/seed=2/model from-pipe/seed=2/model
     tr -d ' ' <pairs.tsv >words.tsv
     expect 0 'word error' --train words.tsv --valid words.tsv --hidden 16 --updates 5 --vary attention=dot --output words --threads 2
+    case $printed in *perplexity*'word error'*'character error'*) ;; *) fail "the word error is not the first score: $printed" ;; esac
 }
 
 # ---- a variant that fails does not affect the others ----
@@ -247,5 +248,13 @@ wait $child
 is 'the code of SIGTERM' 143 $?
 grep -q 'resuming from update [1-9]' stopped.printed || fail "a stopped comparison does not resume: $(cat stopped.printed)"
 grep -q 'stopped; the same command resumes from stoppedINT' stopped.printed || fail "no message on how to resume: $(cat stopped.printed)"
+
+# options whose values are texts vary as others do
+verb=
+guided="compare --train pairs.tsv --valid valid.tsv --tokens word --hidden 8 --embedding 8 --updates 2 --threads 1 --quiet --output guided"
+# shellcheck disable=SC2086
+expect 0 '"differs_by": "guided-alignment=pairs.links"' $guided --vary guided-alignment=pairs.links,auto --variant 'file: guided-alignment=pairs.links' --json
+# shellcheck disable=SC2086
+expect 1 'none.links' $guided --fresh --variant 'missing: guided-alignment=none.links'
 echo "killed $killed times"
 exit $failed

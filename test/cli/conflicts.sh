@@ -55,6 +55,11 @@ refused 'are the same file' 'evaluate --model m --input valid.tsv --output not-y
 refused 'are the same file' 'train --train pairs.tsv --model n --log n'
 for f in checkpoint svg lock single update-3; do refused 'are the same file' "train --train pairs.tsv --model n --log ./n.$f"; touch n.update-3; done
 rm -f n.update-3
+refused '--model n.update-%d and --log n.update-3 are the same file' 'train --train pairs.tsv --model n --log n.update-3 --keep 2'
+mkdir n.members kept/n.members && cp pairs.tsv n.members/1.log.jsonl && cp pairs.tsv kept/n.members
+expect 2 '--model n.members/1.log.jsonl is also the input of --train' train --train n.members/1.log.jsonl --model n --ensemble 2 --fresh
+cmp -s pairs.tsv n.members/1.log.jsonl || fail 'an ensemble removed its input'
+rm -r n.members kept/n.members
 
 # ---- training ----
 refused '--model pairs.tsv is also the input of --train' 'train --train pairs.tsv --model pairs.tsv'
@@ -69,6 +74,41 @@ expect 2 '--output d/comparison.txt is also the input of --train' compare --trai
 expect 2 'd/dot/translations is also the input of --test' compare --train pairs.tsv --valid valid.tsv --test d/dot/translations --vary attention=dot --output d
 cmp -s pairs.tsv d/comparison.txt && cmp -s pairs.tsv d/dot/translations || fail 'compare changed its input'
 rm -rf d kept/d
+
+# ---- outputs that cannot be standard output: a file, which replaces the one of that name ----
+refused '--save -: this cannot be written to standard output' 'align --input pairs.tsv --save -'
+refused '--save /dev/stdout: this cannot' 'align --input pairs.tsv --save /dev/stdout >>lines'
+refused '--output /dev/stdout: this cannot' 'convert --model m --precision int8 --output /dev/stdout >>lines'
+refused '--output -: this cannot' 'convert --average m m --output -'
+refused '--plot /dev/fd/1: this cannot' 'evaluate --hypothesis lines --reference lines --by-length 5 --plot /dev/fd/1 >>targets'
+refused '--model -: this cannot' 'train --train pairs.tsv --model -'
+refused '--output -: this cannot' 'demo --output -'
+refused '--output -: this cannot' 'compare --train pairs.tsv --valid valid.tsv --vary hidden=4 --output -'
+refused '--output -: this cannot' 'tune --train pairs.tsv --valid valid.tsv --time 1s --output -'
+refused 'are the same file' 'align --input pairs.tsv --save al --dictionary ./al'
+refused '--dictionary targets is also the input of --gold' 'align --input pairs.tsv --gold targets --dictionary targets'
+refused '--log lines is also the input of --guided-alignment' 'train --train pairs.tsv --model n --guided-alignment lines --log lines'
+cat "$data/pairs.tsv" >kept/pairs.tsv
+"$attend" train --train pairs.tsv --valid none --tokens word --hidden 8 --embedding 8 --updates 2 --log-every 1 --model n --log - --quiet >out || fail '--log -'
+grep -q '^{"update": 2' out || fail "--log -: $(cat out)"
+rm -f n n.* out
+
+# ---- standard input is read once ----
+once() { # OPTIONS COMMAND
+    printed=$(eval "timeout 60 \"$attend\" $2" <lines 2>&1)
+    got=$?
+    case $printed in *"standard input is given 2 times ($1), but can be read only once"*) ;; *) got="$got, without the options" ;; esac
+    [ "$got" = 2 ] || fail "attend $2: exit status $got instead of 2: $printed"
+    unchanged "attend $2"
+}
+once '--hypothesis, --reference' 'evaluate --hypothesis - --reference /dev/stdin'
+once '--reference, --source' 'evaluate --model m --source - --reference -'
+once '--input, --gold' 'align --model m --input - --gold -'
+once '--prefix, --input' 'translate --model m --prefix -'
+once '--dictionary, --input' 'translate --model m --replace-unknown --dictionary /dev/fd/0'
+once '--train, --valid' 'check --train - --valid /dev/stdin'
+once '--train, --guided-alignment' 'train --train - --model n --guided-alignment -'
+once '--train, --test' 'compare --train - --test - --vary hidden=4 --output c'
 
 # ---- standard streams ----
 refused 'standard output is also standard input' 'translate --model m <lines >>lines'

@@ -18,6 +18,7 @@ cut -f1 short/train.tsv | sort -u >a && cut -f1 short/valid.tsv short/test.tsv |
 [ -z "$(comm -12 a b)" ] || fail 'held-out sources are among the training ones'
 
 # the other verbs give the same results
+grep -q '^short/model: cross-attention' out || fail 'the maps have no caption'
 printf 'I do not see him .\n' | "$attend" translate --model short/model >/dev/null || fail 'the model does not translate'
 printed=$("$attend" align --model short/model --input short/test.tsv --gold short/test.links) || fail "the gold links: $printed"
 exact=$("$attend" evaluate --model short/model --input short/test.tsv --metric exact | grep -o '[0-9.]*' | head -1)
@@ -58,6 +59,11 @@ mkdir own && echo mine >own/valid.tsv
 expect 2 'own/valid.tsv is not from a demo' demo --output own --pairs 100
 expect 2 'own/valid.tsv is not from a demo' demo --write-pairs own --pairs 100
 [ "$(cat own/valid.tsv)" = mine ] && [ "$(ls own)" = valid.tsv ] || fail 'the demo overwrote files that are not its own'
+echo 0-0 >own/test.links # links of another corpus
+expect 2 'own/valid.tsv is not from a demo' demo --output own --pairs 100
+rm own/valid.tsv
+expect 2 'own/test.links is not from a demo' demo --output own --pairs 100
+[ "$(cat own/test.links)" = 0-0 ] && [ "$(ls own)" = test.links ] || fail 'the demo overwrote links that are not its own'
 
 # ---- the suggested commands work as printed ----
 "$attend" demo --pairs 300 --updates 2 --output "it's here" --quiet >out || fail 'a directory name with a quote and a space'

@@ -37,6 +37,12 @@ align --model m --input @
 align --model m --input a @
 align --model m --input a b --gold @
 align --model m --input a b --evaluate-maps --gold @
+align --input @
+align --input a @
+align --input a b --aligner @
+align --input a b --gold @
+tune --train @ --valid pairs.tsv --time 1s --output t $small
+tune --train pairs.tsv --valid @ --time 1s --output t $small
 check --train @
 check --train a @
 check --train pairs.tsv --valid @
@@ -44,6 +50,9 @@ train --train @ --model n $small
 train --train a @ --model n $small
 train --train pairs.tsv --valid @ --model n $small
 train --train pairs.tsv --config @ --model n $small
+train --train pairs.tsv --guided-alignment @ --model n $small
+train --train pairs.tsv --init-from @ --model n --updates 1
+train --train pairs.tsv --score-plugin @ --model n $small
 convert --model @ --output n --precision int8
 convert --model m --output n --shortlist @
 convert --output n --average m @
@@ -55,11 +64,16 @@ compare --train pairs.tsv --test @ --output c --vary hidden=8 $small
 compare --train pairs.tsv --valid @ --test pairs.tsv --output c --vary hidden=8 $small
 compare --train pairs.tsv --test pairs.tsv --gold @ --output c --vary hidden=8 $small
 END
+    "$attend" help serve >/dev/null 2>&1 && cat <<END
+serve --listen unix:s --model en-fr=@
+serve --listen unix:s --model en-fr=m --api-keys @
+serve --listen unix:s --model en-fr=m --score-plugin @
+END
 }
 refused() { # FILE DESCRIPTION ARGUMENTS...
     file=$1 what=$2
     shift 2
-    printed=$(timeout $limit "$attend" "${@/#@/$file}" 2>&1 >/dev/null)
+    printed=$(timeout $limit "$attend" "${@/@/$file}" 2>&1 >/dev/null)
     got=$?
     case $got in 2 | 3 | 5) ;; *) fail "$*, where @ is $what: exit status $got: $printed" ;; esac
     [ -n "$printed" ] || fail "$*, where @ is $what: no message"
@@ -93,5 +107,25 @@ is 'an empty device' '' "$("$attend" translate --model m </dev/null 2>&1)"
 # ---- lines without an end, where all are read ----
 expect 3 'has more than 256 MiB of text' translate --model m --input a --replace-unknown --dictionary <(exec yes "$(printf 'a\tb')")
 expect 3 'or more;' score --model m --input a <(exec yes)
+pairs=$(printf 'a b\tc d')
+expect 1 'pairs of the word aligner take more than half of the memory limit' align --memory 50M --input <(exec yes "$pairs")
+expect 3 'the gold links take more than the memory limit' align --memory 50M --input pairs.tsv --gold <(exec yes 0-0)
+expect 3 'the gold links take more than the memory limit' align --model m --memory 50M --input pairs.tsv --gold <(exec yes '1 1 1 S')
+expect 1 'sentences take more than the memory limit allows' show --model m --memory 30M --input <(exec yes a) --output page.html
+[ -e page.html ] && fail 'a page that was not completed'
+
+# ---- pipes that are copied: a disk is not filled ----
+mkdir small_disk
+if unshare -rm mount -t tmpfs -o size=4m tmpfs small_disk 2>/dev/null; then
+    for arguments in "train --train @ --model n $small" "compare --train @ --test pairs.tsv --output c --vary hidden=8 $small" \
+        "tune --train @ --time 1s --output t $small"; do
+        # shellcheck disable=SC2016
+        printed=$(timeout $limit unshare -rm sh -c 'mount -t tmpfs -o size=4m tmpfs small_disk && export TMPDIR=small_disk && yes "$0" | "$@"' \
+            "$pairs" "$attend" ${arguments/@/-} 2>&1)
+        case $?/$printed in 5/*'it takes more than half of the free space there, or has no end'*) ;; *) fail "$arguments: $printed" ;; esac
+    done
+else
+    echo 'not tried: pipes that fill a disk (unshare cannot mount a small one here)'
+fi
 expect 3 'has more lines than' translate --model m --input a --prefix <(exec yes)
 exit $failed

@@ -103,7 +103,7 @@ while [ "$i" -lt "$kills" ]; do
     tries=0
     until timeout -s KILL "0.$((1 + (i * 3 + tries * 2) % 9))" "$attend" train $options --model k --ensemble 3 --quiet 2>/dev/null; do
         tries=$((tries + 1))
-        [ "$tries" -lt 20 ] || { "$attend" train $options --model k --ensemble 3 --quiet || failed=1; break; }
+        [ "$tries" -lt 20 ] || { sleep 2; "$attend" train $options --model k --ensemble 3 --quiet || failed=1; break; }
     done
     same "an ensemble that was killed $tries times" k first
 done

@@ -59,6 +59,9 @@ verb=
 is 'attend help translate' "$("$attend" translate --help)" "$("$attend" help translate)"
 is 'attend help train --all' "$("$attend" train --help-all)" "$("$attend" help train --all)"
 is 'attend help' "$("$attend" --help)" "$("$attend" help)"
+for name in demo train translate score evaluate align show compare tune check convert info; do # examples may be longer
+    "$attend" help $name --all | sed '/^examples:/,$d' | awk -v of=$name 'length($0) > 112 { print "attend help " of ": a line is too long: " $0; bad = 1 } END { exit bad }' || failed=1
+done
 expect 2 "unknown verb 'trian'; did you mean 'train'?" help trian
 expect 2 "unexpected argument 'x'" help train x
 for verb in train compare tune; do

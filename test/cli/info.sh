@@ -13,7 +13,7 @@ expect 0 'usage: attend info MODEL' info "$model" -h
 expect 0 'cell                 gru' info "$model"
 expect 0 '"cell": "gru"' info --json "$model"
 expect 0 'aligns by            layer 0, head 0' info "$model"
-expect 0 '}, "alignment": {"layer": 0, "head": -1}}' info --json "$model"
+expect 0 '}, "alignment": {"layer": 0, "head": -1, "shifted": false}}' info --json "$model"
 expect 0 '"output.w": [' info "$model" --json --parameters
 expect 0 'parameters' info --no-checksum -- "$model"
 expect 2 'expected one model file' info

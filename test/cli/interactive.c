@@ -1,6 +1,6 @@
-/* interactive.c COMMAND ARGUMENTS...: talks with a program that answers lines, as a program does through two pipes.
+/* interactive.c [--pairs] COMMAND ARGUMENTS...: talks with a program that answers lines, as a program does through two pipes.
  *
- * A complete line must be answered although the next one has only begun, and a single line must be answered without a
+ * With --pairs, each line has a TAB. A complete line must be answered although the next one has only begun, and a single line must be answered without a
  * fixed delay. Exit code 1, with a message, otherwise. */
 #include <poll.h>
 #include <stdbool.h>
@@ -63,20 +63,21 @@ static double milliseconds(void)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) quit("give a command");
-    start(argv + 1);
+    const bool pairs = argc > 1 && strcmp(argv[1], "--pairs") == 0;
+    if (argc < 2 + pairs) quit("give a command");
+    start(argv + 1 + pairs);
     for (int i = 0; i < 10; i++) { /* the half line arrives at different moments of the work on the line before it */
-        put("a b c\n");
+        put(pairs ? "a b\tc\n" : "a b c\n");
         nanosleep(&(struct timespec){ .tv_nsec = i * 1000000 }, NULL);
         put("d");
         if (!answer()) quit("a complete line is not answered while the next one is incomplete");
-        put(" e\n");
+        put(pairs ? "\te\n" : " e\n");
         if (!answer()) quit("the completed line is not answered");
     }
     double quickest = 1e9;
     for (int i = 0; i < TRIES && quickest > QUICK_MS; i++) { /* one is enough: the machine may be busy */
         const double began = milliseconds();
-        put("a b\n");
+        put(pairs ? "a\tb\n" : "a b\n");
         if (!answer()) quit("a line is not answered");
         const double took = milliseconds() - began;
         if (took < quickest) quickest = took;

@@ -1,7 +1,7 @@
 #!/bin/bash
-# kill.sh ATTEND KILLS: a training run that is killed (SIGKILL) at random times and restarted ends with the same model, checkpoint and log, except for the times
-# in it, as an uninterrupted run.
-attend=$1 kills=$2
+# kill.sh ATTEND KILLS [SECONDS]: a training run that is killed (SIGKILL) at random times, not before SECONDS (default: 0), and restarted ends with the
+# same model, checkpoint and log, except for the times in it, as an uninterrupted run.
+attend=$1 kills=$2 seconds_before=${3:-0}
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -20,7 +20,7 @@ while :; do
     train $updates $((1 + RANDOM % 3)) other &
     child=$!
     if [ $killed -lt "$kills" ]; then
-        sleep 0.$((RANDOM % 25 + 10))
+        sleep $seconds_before.$((RANDOM % 25 + 10))
         kill -9 $child 2>/dev/null && killed=$((killed + 1))
     fi
     wait $child 2>/dev/null

@@ -28,6 +28,9 @@ cp "$data/transformer-learned.model" m
     expect 2 'for language-model, ' $train --model lm --updates 1
     expect 5 'it is a directory' $train --model . --updates 1 --fresh
     expect 2 'is not a model' $train --model "$data/input.txt" --updates 1 --fresh
+    ln -s nowhere/model link
+    expect 5 'directory nowhere does not exist; create it first' $train --model link --updates 1
+    [ "$(echo link*)" = link ] || fail "a refused training left $(echo link*)"
     printf 'lock of another program\n' >p.lock
     expect 2 'p.lock exists and is not a lock' $train --model p --updates 1
     [ -s p.lock ] || fail 'p.lock is lost'
@@ -44,6 +47,56 @@ cp "$data/transformer-learned.model" m
     kept a.log.jsonl log
     expect 0 'done' $train --model c --updates 1 --log a.log.jsonl --fresh
 }
+
+# ---- kept models and members of an ensemble: files of another kind stay, also with --fresh ----
+printf 'a text\n' >text
+# shellcheck disable=SC2086
+{
+    cp text kept.update-1
+    for fresh in '' --fresh; do
+        expect 2 'kept.update-1 exists and is not a model' $train --model kept --updates 1 --keep 1 $fresh
+        expect 2 'kept.update-1 exists and is not a model' $train --model ./kept --updates 1 --average-last 2 $fresh
+    done
+    expect 0 'done: kept' $train --model kept --updates 1
+    kept kept.update-1 text
+    mkdir e.members
+    for f in 1 2.checkpoint 3.log.jsonl 4.svg 5.lock 6.update-7 8.single; do
+        cp text e.members/$f
+        expect 2 "e.members/$f exists and is not" $train --model e --updates 1 --ensemble 2 --fresh
+        kept e.members/$f text
+        rm e.members/$f
+    done
+    cp text e.members/notes
+    expect 0 'done: e' $train --model e --updates 1 --ensemble 2 --fresh
+    expect 0 'done: e' $train --model e --updates 1 --ensemble 2 --fresh --seed 7
+    kept e.members/notes text
+    cp e ensemble
+    for f in e e.members/1 e.members/2; do
+        rm $f
+        expect 0 'done: e' $train --model e --updates 1 --ensemble 2 --seed 7
+        kept e ensemble
+        [ -s $f ] || fail "$f was not written again"
+    done
+}
+
+# ---- align --select-map writes into its input ----
+cp "$data/lstmn.model" chosen && cp "$data/stopped.model.checkpoint" resumed
+expect 2 'resumed is a training checkpoint' align --model resumed --input pairs.tsv --select-map
+kept resumed "$data/stopped.model.checkpoint"
+if [ "$(id -u)" != 0 ]; then
+    chmod 444 chosen
+    expect 5 'cannot write chosen, which exists' align --model chosen --input pairs.tsv --select-map
+    kept chosen "$data/lstmn.model"
+elif setpriv --reuid=65534 --regid=65534 --clear-groups "$attend" --version >/dev/null 2>&1; then
+    chmod 444 chosen pairs.tsv && chmod 777 .
+    printed=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$attend" align --model chosen --input pairs.tsv --select-map 2>&1)
+    is 'the exit status for a write-protected model' 5 $?
+    case $printed in *'cannot write chosen, which exists'*) ;; *) fail "a write-protected model: $printed" ;; esac
+    kept chosen "$data/lstmn.model"
+    chmod 644 pairs.tsv
+else
+    echo 'not tried: a write-protected model (root cannot become another user here)'
+fi
 
 # ---- a model that was deleted ----
 # shellcheck disable=SC2086
@@ -74,6 +127,80 @@ kept m.checkpoint state
 : >empty
 expect 0 '' convert --model m --output empty --precision int8
 
+cp a other && cp b n && cp b.checkpoint n.checkpoint
+expect 2 "--output n is the model of another training, whose checkpoint is n.checkpoint" convert --model a --output n --precision int8
+expect 2 "--output n is the model of another training" convert --average a a --output n
+kept n b
+expect 0 '' convert --model n --output n --precision bf16
+rm n.checkpoint
+expect 0 '' convert --model a --output n --precision int8
+expect 2 'state exists and is the checkpoint of a training, not a model' train --train pairs.tsv --model state --updates 1 --fresh
+kept state m.checkpoint
+
+# ---- a file of another kind ----
+# An output replaces a file of its own kind, and an empty one, and nothing else.
+printf 'p\tq\nr\ts\n' >text
+printf '[1]\n' >json
+gzip -c text >packed
+echo 'a b' >lines
+expect 0 '' align --input pairs.tsv --save aligner --quiet
+expect 0 '' evaluate --hypothesis lines --reference lines --by-length 5 --plot svg
+for f in html png pdf npz; do expect 0 '' show --model a 'a b' --target 'a b' --format $f --output $f; done
+replaces() { # KINDS ARGUMENTS...: the last argument, the output, is the name of a kind
+    kinds=$1
+    shift
+    for kind in text json svg html png pdf npz packed aligner other state empty; do
+        cp $kind as-before 2>/dev/null || : >as-before
+        cp as-before target
+        case " $kinds " in
+        *" $kind "*) expect 0 '' "$@" target ;;
+        *)
+            expect 2 'target' "$@" target
+            kept target as-before
+            ;;
+        esac
+    done
+}
+: >empty
+replaces 'text json svg html empty' translate --model a --input lines --quiet --output
+replaces 'text json svg html empty' evaluate --model a --source lines --reference lines --output
+replaces 'svg empty' evaluate --hypothesis lines --reference lines --by-length 5 --plot
+replaces 'aligner empty' align --input pairs.tsv --quiet --save
+replaces 'text json svg html empty' align --input pairs.tsv --quiet --dictionary
+replaces 'other empty' convert --model a --precision int8 --output
+replaces 'text json svg html empty' show --model a 'a b' --target 'a b' --format terminal --output
+replaces 'json empty' show --model a 'a b' --target 'a b' --format json --output
+for f in svg html png pdf npz; do replaces "$f empty" show --model a 'a b' --target 'a b' --format $f --output; done
+# shellcheck disable=SC2086
+replaces 'empty' $train --model l --updates 1 --fresh --log
+cp text out-7.svg
+expect 2 '--output out-7.svg exists and is not an SVG picture' show --model a --input lines --format svg --output out-%d.svg
+
+# ---- outputs that cannot be written are refused before the work, not after it ----
+for output in no/such/file lines/file .; do
+    for command in 'align --input pairs.tsv --save' 'align --input pairs.tsv --dictionary' 'evaluate --hypothesis lines --reference lines --by-length 5 --plot' \
+        'evaluate --model a --source lines --reference lines --output' 'translate --model a --input lines --output' 'show --model a --output'; do
+        # shellcheck disable=SC2086
+        printed=$("$attend" $command $output 2>&1 >out)
+        got=$?
+        case $printed in *"cannot write $output: "*) ;; *) got="$got, without the reason" ;; esac
+        [ "$got" = 5 ] && [ ! -s out ] || fail "$command $output: exit status $got: $printed; $(cat out)"
+    done
+done
+for device in /dev/null /dev/full; do expect 5 'name a regular file' align --input pairs.tsv --save $device; done
+
+# ---- tune: a full disk is not the fault of a candidate ----
+mkdir small_disk
+if unshare -rm mount -t tmpfs -o size=4m tmpfs small_disk 2>/dev/null; then
+    search="tune --train pairs.tsv --valid valid.tsv --time 5s --candidates 2 --hidden 4 --embedding 8 --tokens word --updates 2 --threads 1"
+    # shellcheck disable=SC2016,SC2086
+    printed=$(unshare -rm sh -c 'mount -t tmpfs -o size=4m tmpfs small_disk && head -c 4190000 /dev/zero >small_disk/full; "$@" --output small_disk/t
+        echo "status $?"; rm small_disk/full; "$@" --output small_disk/t' sh "$attend" $search --quiet 2>&1)
+    case $printed in *'No space left on device'*'status 5'*'best: '*) ;; *) fail "tune on a full disk: $printed" ;; esac
+else
+    echo 'not tried: a full disk (unshare cannot mount a small one here)'
+fi
+
 # ---- compare: files that are not its own ----
 mkdir own own/dot && cp m own/dot/model && cp m own/dot/model.update-3 && cp valid.tsv own/comparison.txt
 for fresh in '' --fresh; do
@@ -81,7 +208,12 @@ for fresh in '' --fresh; do
     expect 2 'own/comparison.txt already exists and is not from attend compare' compare --train pairs.tsv --valid valid.tsv $small --updates 1 \
         --vary attention=dot --output own $fresh
 done
-rm own/comparison.txt
+mv own/comparison.txt own/comparison.json && printf '{"table": 1}' >own/comparison.json
+# shellcheck disable=SC2086
+expect 2 'own/comparison.json already exists and is not from attend compare' compare --train pairs.tsv --valid valid.tsv $small --updates 1 \
+    --vary attention=dot --output own
+is 'a JSON file of another program' '{"table": 1}' "$(cat own/comparison.json)"
+rm own/comparison.json
 for f in model options; do
     [ $f = options ] && mv own/dot/model own/dot/options
     for fresh in '' --fresh; do

@@ -49,7 +49,8 @@ is 'lines of links' 40 "$(wc -l <out)"
 peak 180000 align --model m --reverse-model back --input long.tsv --threads 1
 peak 200000 align --model layers --input some.tsv --threads 1
 peak 120000 align --model m --input long.tsv --threads 1 --evaluate-maps
-peak 110000 convert --model m --shortlist long.tsv --output listed --threads 1 --quiet
+head -6 long.tsv | awk -F '\t' '{ for (i = 1; i <= 2; i++) { n = split($i, w, " ") / 10; for (j = 1; j <= n; j++) printf "%s%s", w[j], j < n ? " " : i < 2 ? "\t" : "\n" } }' >tenth.tsv
+peak 110000 convert --model m --shortlist tenth.tsv --output listed --threads 1 --quiet
 peak 60000 score --model m --input long.tsv --threads 1 --quiet
 
 # ---- a line of 16 MiB is left out before it is encoded: the tokens would take 400 MB and more ----
@@ -63,8 +64,15 @@ paste wide wide >wide.tsv
 peak 160000 align --model pieces --input wide.tsv --threads 1
 is 'lines of links' 3 "$(wc -l <out)"
 
+# ---- links that a line repeats: each is as many links between letters as both words have ----
+awk 'BEGIN { for (i = 0; i < 90; i++) { s = s "a"; t = t "b" } for (i = 0; i < 2; i++) print s "\t" t > "one-word.tsv"
+    for (i = 0; i < 100000; i++) printf "0-0 " > "repeated.links"; print "\n0-0" > "repeated.links" }'
+peak 120000 train --train one-word.tsv --valid none --tokens char --model guided --hidden 8 --embedding 8 --updates 1 --threads 1 --quiet --no-check \
+    --guided-alignment repeated.links
+
 # ---- --memory: about this much is used, and the results are the same ----
-for verb in translate score evaluate align show convert compare train; do
+for verb in translate score evaluate align show convert compare train tune check serve; do
+    [ $verb = serve ] && ! "$attend" help serve >/dev/null 2>&1 && continue
     case $("$attend" $verb --help-all) in *--memory\ SIZE*) ;; *) fail "attend $verb has no --memory" ;; esac
     expect 2 'not a size (such as' --memory lots
 done
@@ -79,11 +87,19 @@ expect 2 'this model takes at least 25M, and the memory limit is 10M' translate 
 expect 2 'and the memory limit is 9k' score --model m --input pairs.tsv --memory 9k
 expect 2 'takes at least' align --model m --input pairs.tsv --memory 1M
 expect 2 'takes at least' align --model m --input pairs.tsv --memory 1M --evaluate-maps
-expect 2 'takes at least' convert --model m --output n --shortlist pairs.tsv --memory 1M
+expect 1 'take more than half of the memory limit' convert --model m --output n --shortlist pairs.tsv --memory 4k
 expect 2 'takes at least' show --model m --memory 1M 'a b'
 expect 2 'takes at least' evaluate --model m --input pairs.tsv --memory 1M
 expect 3 'the lines take more than 5 MiB of memory' evaluate --hypothesis <(exec yes) --reference short --memory 41M
 expect 0 '' translate --model m --input short --memory 0
+expect 1 'different lines and their words, by which duplicates are found, take more than the memory limit' \
+    check --task language-model --memory 10M --train <(exec seq 1 100000000)
+expect 0 'training: 200 pairs' check --train pairs.tsv --memory 10M
+awk 'BEGIN { srand(4); for (i = 0; i < 20000; i++) { for (j = 0; j < 16; j++) printf "%d%s", 1000000 * rand(), j == 7 ? "\t" : j < 15 ? " " : "\n" } }' >words.tsv
+timeout $limit "$peak_memory" "$attend" align --input words.tsv --memory 60M --threads 1 >out 2>messages
+is 'the exit status of an aligner beyond the memory limit' 1 $?
+grep -q 'of the word aligner take more than the memory limit' messages || fail "no message: $(cat messages)"
+[ "$(tail -1 messages)" -le 75000 ] || fail "an aligner within 60 MB takes $(tail -1 messages) kB"
 
 # ---- what takes more is left out, with its number; the other lines are not affected ----
 printf 'a b\n%s\nc d\n' "$(head -1 long)" >three
@@ -110,5 +126,9 @@ for file in million wide; do
 done
 expect 0 'pair 2 is not scored: a line has more than 16 MiB' score --model m --input wide.tsv
 expect 0 'is not shown: the line has more than 16 MiB' show --model m --input wide.tsv
-expect 0 'would take more memory than the limit allows' show --model layers --input three.tsv --format html --output page.html --memory 30M
+for format in html json; do
+    expect 0 'three.tsv:2 is not shown: its attention maps would take more memory than the limit allows' \
+        show --model layers --input three.tsv --output page.$format --memory 30M
+    [ "$(grep -c '"line": *[13]' page.$format)" = 2 ] || [ $format = html ] || fail "other lines are not shown: $(cat page.$format)"
+done
 exit $failed

@@ -22,7 +22,7 @@ for columns in 200 40 12; do
     screen $columns "'$attend' train --train pairs.tsv --model t$columns $small --updates 250 --learning-rate 0.05" >shown
     grep -q 'WRAPS' shown && fail "$columns columns: a status line wraps: $(grep WRAPS shown | head -1)"
     grep -v '^time ' shown | grep -q 'left\|\[=*>\|\]' && fail "$columns columns: a stale line stays: $(cat shown)"
-    is "$columns columns: lines of validations" 9 "$(grep -c '^epoch' shown)" # every 31st update, and the last one
+    is "$columns columns: lines of validations" 8 "$(grep -c '^epoch' shown)" # every 32nd update, and the last one
     grep -q 'learning rate is now' shown || fail "$columns columns: the learning rate is not announced: $(cat shown)"
 done
 grep -q '"event": "learning rate reduced", "rate": 0.025}' t200.log.jsonl || fail "the log does not announce the learning rate: $(cat t200.log.jsonl)"
@@ -32,6 +32,13 @@ is 'the last line without validation' 1 "$(grep -c '^epoch .*update 60 ' shown)"
 is 'lines without validation' 1 "$(grep -c '^epoch' shown)"
 term=dumb screen 100 "'$attend' train --train pairs.tsv --valid none --model dumb $small --updates 60" >shown
 grep -q "$(printf '\033')" shown && fail "escape sequences on a dumb terminal: $(cat -v shown)"
+
+# ---- epochs: batches are not full, so that an epoch has more updates than its tokens fill ----
+"$attend" train --train pairs.tsv --model epochs $small --epochs 6 --schedule cosine --patience 0 2>shown || fail "training by epochs: $(cat shown)"
+grep -q '^updates     about [0-9]* per epoch, 6 epochs; ' shown || fail "the number of epochs: $(grep ^updates shown)"
+grep -q '^rate        learning rate 0.001; falls to [0-9.e-]* until update [0-9]*$' shown || fail "the schedule: $(grep ^rate shown)"
+is 'the end of the last epoch' 'epoch 6 100%' "$(grep '^epoch' shown | tail -1 | cut -c 1-12)"
+grep '^epoch 6 ' shown | grep -v 100% | grep -qv 'left$' && fail "no time left before the end: $(grep '^epoch 6' shown)"
 
 # ---- the time left ----
 left() { # TEXT OPTIONS...

@@ -45,7 +45,7 @@ expect 2 '--beam and --hypothesis do not apply to pairs' show --model one --inpu
 expect 2 'is larger than --beam 5' show --model one 'd e' --hypothesis 6
 expect 2 "did you mean 'svg'?" show --model one 'd e' --format svgg
 expect 2 "the ending '.jpg' of x.jpg names no format; use .svg, .pdf, .png, .html, .json, .jsonl, .npz or .txt" show --model one 'd e' --output x.jpg
-expect 2 "the ending '.7' of maps/map-%d.7" show --model one 'd e' --output maps/map-%d.7
+expect 2 "the ending '.7' of map-%d.7" show --model one 'd e' --output map-%d.7
 [ -e x.jpg ] && fail 'a file with an unknown ending is written'
 expect 2 "did you mean 'grey'?" show --model one 'd e' --palette gray
 expect 2 '--layer and --head do not apply with --all-heads' show --model two 'd e' --all-heads --head 0

@@ -38,6 +38,33 @@ for closed in '2>&-' '>&- 2>&-'; do
     grep -v '^{"update": ' without.log.jsonl && fail "the log has other lines with $closed"
 done
 
+# the same of files that an aligner, an ensemble and a server write
+eval '"$attend" align --input "$data/pairs.tsv" --save aligner --dictionary dictionary >with.links'
+for closed in '2>&-' '<&- >links 2>&-'; do
+    eval '"$attend" align --input "$data/pairs.tsv" --save aligner2 --dictionary dictionary2 >links '"$closed"
+    code "align $closed" 0
+    same "aligners with $closed" aligner aligner2
+    same "dictionaries with $closed" dictionary dictionary2
+    same "links with $closed" with.links links
+done
+"$attend" align --input "$data/pairs.tsv" --save aligner2 >&- 2>printed
+code 'align --save >&-' 5
+train --model members --ensemble 2 --quiet <"$data/pairs.tsv" >&- 2>&-
+code 'train --ensemble >&- 2>&-' 0
+train --model members2 --ensemble 2 --quiet <"$data/pairs.tsv" || fail 'train --ensemble'
+same 'ensembles' members members2
+if "$attend" help serve >/dev/null 2>&1; then
+    for closed in '2>&-' '<&- >&- 2>&-'; do
+        eval '"$attend" serve --model "en-fr=$m" --listen unix:socket '"$closed &"
+        server=$!
+        for _ in $(seq 100); do [ -S socket ] && break; sleep 0.1; done
+        sleep 0.3
+        kill $server
+        wait $server
+        code "serve $closed" 0
+    done
+fi
+
 # lost output is an error; so is standard input that cannot be read
 "$attend" translate --model "$m" <lines >&- 2>printed
 code 'translate >&-' 5

@@ -43,7 +43,7 @@ printf '%s 3\n' "hidden$bad" | tr -d '\377' >"$bad.config" # a line that is not 
 quiet=yes safe 2 train --config "$bad.config"
 printf 'seed x\n' >"$bad.config"
 safe 2 train --config "$bad.config"
-for verb in train translate score evaluate align show compare check convert info demo; do quiet=yes safe 0 $verb --help; done
+for verb in train translate score evaluate align show compare tune check convert info demo; do quiet=yes safe 0 $verb --help; done
 verb=
 
 # ---- check and train ----
@@ -97,6 +97,58 @@ safe 5 convert --model "$model" --output "$bad/small" --precision int8
 quiet=yes safe 0 convert --model "$model" --output "$bad.small" --precision int8
 safe 2 convert --average "$model" "$bad.small" --output "$bad.mean"
 
+# ---- word aligners, ensembles, plug-ins ----
+safe 5 align --input "$bad.tsv" --save "$bad/al"
+safe 2 align --input "$bad.tsv" --save "$model"
+quiet=yes safe 0 align --input "$bad.tsv" --save "$bad.al" --dictionary "$bad.dictionary"
+safe 4 align --input "$bad.tsv" --aligner "$model"
+safe 4 info "$bad.al"
+safe 5 align --input "$bad.tsv" --aligner "$bad"
+safe 2 align --input "$bad.tsv" --aligner "$bad.al" --dictionary "$model"
+"$attend" align --input "$bad.tsv" --aligner "$bad.al" >"$bad.links" || fail 'align'
+quiet=yes safe 0 align --input "$bad.tsv" --aligner "$bad.al" --gold "$bad.links" --json
+safe 3 align --input "$bad.tsv" --gold "$bad.txt"
+safe 0 train --train "$bad.tsv" --valid none --model "$bad.guided" "${small[@]}" --guided-alignment "$bad.links"
+safe 3 train --train "$bad.tsv" --valid none --model "$bad.g" "${small[@]}" --guided-alignment "$bad.tsv"
+safe 2 train --train "$bad.tsv" --valid none --model "$bad.g" "${small[@]}" --guided-alignment "$bad.links" --log "$bad.links"
+safe 0 train --train "$bad.tsv" --valid none --model "$bad.ensemble" "${small[@]}" --ensemble 2
+safe 2 train --train "$bad.tsv" --valid none --model "$bad.ensemble" "${small[@]}" --ensemble 2 --seed 9
+safe 0 info "$bad.ensemble"
+for verb in train translate score evaluate align show convert compare tune info; do
+    safe 5 $verb --score-plugin "$bad"
+    safe 2 $verb --score-plugin "$bad.tsv"
+done
+verb=
+
+# ---- a server ----
+if "$attend" help serve >/dev/null 2>&1; then
+    safe 2 serve --model "$bad"
+    safe 5 serve --model "en-fr=$bad"
+    safe 4 serve --model "en-fr=$bad.tsv"
+    safe 2 serve --model "en-fr=$model" --listen "$bad"
+    safe 2 serve --model "en-fr=$model" --listen "127.0.0.1:$bad"
+    safe 5 serve --model "en-fr=$model" --listen "unix:$bad.tsv"
+    safe 5 serve --model "en-fr=$model" --listen "unix:$bad/socket"
+    safe 5 serve --model "en-fr=$model" --api-keys "$bad"
+    safe 3 serve --model "en-fr=$model" --api-keys "$bad.txt"
+    safe 5 serve --model "en-fr=$model" --score-plugin "$bad"
+    for log in text json; do
+        "$attend" serve --model "en-fr=$model" --listen "unix:$bad.socket" --log $log 2>printed &
+        server=$!
+        for _ in $(seq 100); do grep -q 'listening' printed && break; sleep 0.1; done
+        cp "$model" "$bad.kept"
+        echo damaged >"$model"
+        kill -s HUP $server
+        for _ in $(seq 100); do grep -q 'keeps its old model' printed && break; sleep 0.1; done
+        cp "$bad.kept" "$model"
+        kill $server
+        wait $server || fail 'the server'
+        raw "the log of a server ($log)"
+        grep -q 'keeps its old model' printed || fail "no reload: $(cat -v printed)"
+        [ $log = text ] || python3 -c 'import json, sys; [json.loads(line) for line in open("printed", "rb")]' || fail "no JSON: $(cat -v printed)"
+    done
+fi
+
 # ---- comparisons and the demo ----
 vary=(--train "$bad.tsv" --valid "$bad.tsv" "${small[@]}" --output "$bad.compared")
 quiet=yes safe 2 compare "${vary[@]}" --vary "attention=$bad"
@@ -104,6 +156,12 @@ quiet=yes safe 2 compare "${vary[@]}" --vary "attention=${bad//$'\xff'/}"
 safe 0 compare "${vary[@]}" --vary attention=dot,none
 quiet=yes safe 0 compare "${vary[@]}" --vary attention=dot,none --json
 safe 5 compare --train "$bad" --valid "$bad.tsv" --output "$bad.compared2" --vary attention=dot,none
+quiet=yes safe 0 compare "${vary[@]}" --variant "guided: guided-alignment=$bad.links"
+tune=(--train "$bad.tsv" --valid "$bad.tsv" --time 2s --candidates 2 --hidden 4 --embedding 8 --tokens word --updates 2 --threads 1)
+safe 0 tune "${tune[@]}" --output "$bad.tuned"
+quiet=yes safe 0 tune "${tune[@]}" --output "$bad.tuned" --json
+safe 5 tune "${tune[@]}" --output "$model"
+safe 2 tune "${tune[@]}" --output "$bad.tuned2" --time "$bad"
 safe 0 demo --write-pairs "$bad.demo" --pairs 100
 safe 5 demo --write-pairs "$bad/no/folder" --pairs 100
 safe 0 demo --output "$bad.demo" --pairs 100 --updates 2 --threads 1

@@ -39,7 +39,10 @@ cp a a.before
 expect 0 'the average of the last 3 models: perplexity' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 --updates 41 \
     --save-every 10 --valid-every 20 --average-last 3
 cmp -s a a.before || { echo "running a finished training again changed the model"; failed=1; }
-echo damaged >a.update-40
+echo another text >a.update-40
+expect 2 'a.update-40 exists and is not a model' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 \
+    --updates 41 --save-every 10 --valid-every 20 --average-last 3
+head -c 1000 a.update-30 >a.update-40
 expect 4 'remove that file and run again to average without it' train --train pairs.tsv --valid valid.tsv --model a $small --learning-rate 0.1 \
     --updates 41 --save-every 10 --valid-every 20 --average-last 3
 rm a.update-40

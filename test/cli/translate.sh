@@ -46,7 +46,7 @@ expect 2 'an integer' translate --model one --max-length x <nothing
 expect 2 'is larger than --beam' translate --model one --n-best 9 <nothing
 expect 2 '--dictionary requires --replace-unknown' translate --model one --dictionary lines <nothing
 expect 2 "did you mean 'soft'?" translate --model one --alignment sofd <nothing
-expect 2 'cannot both be standard input' translate --model one --prefix - <nothing
+expect 2 'standard input is given 2 times (--prefix, --input)' translate --model one --prefix - <nothing
 expect 2 '--alignment requires attention, but bare has none' translate --model bare --alignment hard <nothing
 expect 2 'needs attention' translate --model bare --replace-unknown <nothing
 expect 2 'coverage penalty needs a model with cross-attention' translate --model bare --coverage-penalty 1 <lines
@@ -124,6 +124,11 @@ wait $child || fail 'a closed pipe is a failure'
 
 "$interactive" "$attend" translate --model one || fail 'lines are not answered at once'
 "$interactive" "$attend" translate --model one --alignment soft --threads 1 || fail 'lines are not answered at once by one thread'
+
+"$interactive" --pairs "$attend" score --model one --input - --quiet 2>/dev/null || fail 'pairs are not scored at once'
+"$interactive" --pairs "$attend" align --model one --input - || fail 'pairs are not aligned at once'
+"$attend" align --input pairs.tsv --save aligner >/dev/null || fail 'no aligner'
+"$interactive" --pairs "$attend" align --aligner aligner --input - || fail 'pairs are not aligned at once by an aligner'
 
 # ensembles
 is 'an ensemble of one model with itself' "$(cat out)" "$("$attend" translate --model one --model one --model=one --quiet <lines)"

@@ -19,12 +19,17 @@ small="--hidden 32 --embedding 16 --dropout 0 --batch-tokens 200 --learning-rate
 # scores are named for the task, tokens are tokens, bytes are explained
 grep -q 'valid word error [0-9.]* % (best [0-9.]* %)' log || fail "no word error in $(cat log)"
 grep -q '^vocabulary  source: 264 tokens: 5 characters, 256 bytes that spell other characters, 3 special$' log || fail "the vocabulary: $(grep -A1 ^vocab log)"
-grep -q '^            target: 8 tokens: 5 words, 3 special$' log || fail "the vocabulary of the target: $(grep -A1 ^vocab log)"
-grep -q 'learning rate 0.005$' log || fail "no learning rate in $(cat log)"
+grep -q '^            target: 8 tokens: 5 symbols, 3 special$' log || fail "the vocabulary of the target: $(grep -A1 ^vocab log)"
+grep -q '^rate        learning rate 0.005; falls to [0-9.e-]* until update 150$' log || fail "no learning rate in $(cat log)"
 grep -q '^best model  word error [0-9.]* %, phoneme error [0-9.]* % on [0-9]* validation words, by beam search$' log || fail "no scores at the end: $(tail -15 log)"
 is 'the last line of training' "            $attend show --model words" "$(tail -1 log | sed 's/ [a-e]*$//')"
 [ "$(grep -c '^next        ' log)" = 1 ] || fail "no next command: $(tail -3 log)"
 eval "$(sed -n 's/^next        //p' log)" >printed 2>&1 || fail "the next command fails: $(cat printed)"
+
+grep -q 'valid word error .*  rate [0-9.e-]*  [0-9]* tokens/s' log || fail "a rate that falls is not shown: $(grep valid log)"
+expect 0 '8 tokens: 5 symbols, 3 special' info words
+"$attend" check --train words.tsv | grep -q '^    target: [0-9]* symbols, ' || fail 'check calls phonemes words'
+"$attend" check --train sentences.tsv | grep -q '^    target: [0-9]* words, ' || fail 'check calls words symbols'
 
 # what the metric means: wrong lines where lines are words, wrong words in sentences; other names are what they say
 valid() { sed -n 's/.*valid \([a-z ]*\) [0-9].*/\1/p' "$1" | tail -1; }

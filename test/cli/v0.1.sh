@@ -30,6 +30,10 @@ for m in rnn-bpe rnn-location transformer-learned lstmn int8-shortlist language-
     "$attend" score --model "$data/$m.model" --input "$input" --per-token --quiet >got || fail "$m: score failed"
     equal "$m: scores" "$difference" "$data/$m.scores" got
     "$attend" info "$data/$m.model" >/dev/null || fail "$m: info failed"
+    case $m in
+    language-model) expect 2 'has no attention: there is nothing to show; train a model with it' show --model "$data/$m.model" 'one two' ;;
+    *) expect 0 'cross-attention' show --model "$data/$m.model" 'one two' ;;
+    esac
 done
 
 # ---- a training that version 0.1 began ----

@@ -16,8 +16,8 @@ words 3 100 cdefgh >others.tsv
 small='--train words.tsv --hidden 32 --embedding 16 --threads 2'
 
 # crops: words that begin with letters that no training word begins with
-expect 0 'batch-tokens 100, schedule cosine, average 0.999, crop 0.5, patience 0' $small --model crops --epochs 30
-expect 0 'done: whole' $small --model whole --epochs 30 --crop 0 --average 0.99
+expect 0 'batch-tokens 100, schedule cosine, average 0.999, crop 0.5, patience 0' $small --model crops --epochs 30 --learning-rate 0.001
+expect 0 'done: whole' $small --model whole --epochs 30 --learning-rate 0.001 --crop 0 --average 0.99
 for m in crops whole; do
     "$attend" evaluate --model $m --input others.tsv --metric exact --json --quiet | sed 's/.*"score": \([0-9]*\).*/\1/' >$m.score
 done

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     attend_data_check_report *r = NULL;
     int status = specs_of(train, &train_count, &lists[0], lines);
     if (status == ATTEND_OK) status = specs_of(valid, &valid_count, &lists[1], lines);
-    if (status == ATTEND_OK) status = attend_data_check(&r, train, train_count, valid, valid_count, quick);
+    if (status == ATTEND_OK) status = attend_data_check(&r, train, train_count, valid, valid_count, quick, 0);
     if (status == ATTEND_OK) status = json ? attend_data_check_json(r, stdout) : attend_data_check_print(r, stdout);
     if (status != ATTEND_OK) fprintf(stderr, "data_check_tool: %s\n", attend_message());
     const bool stops = status == ATTEND_OK && attend_data_check_stops(r);

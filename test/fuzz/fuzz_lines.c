@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const uint64_t lines = read_lines();
     attend_data_check_report *r = NULL;
     must(read_pairs(&specs[0]) >= lines && read_pairs(&specs[1]) >= lines);
-    const int status = attend_data_check(&r, &specs[0], 1, NULL, 0, false);
+    const int status = attend_data_check(&r, &specs[0], 1, NULL, 0, false, 0);
     must((status == ATTEND_OK) == (r != NULL));
     if (r) must(r->train.pairs >= lines && r->train.usable <= r->train.pairs);
     attend_data_check_free(r);

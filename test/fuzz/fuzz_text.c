@@ -86,9 +86,11 @@ static int next_line(void *user, const char **line, size_t *size)
     return 1;
 }
 
-static void learn_one(part text, attend_token_kind kind)
+static void learn_one(part text, attend_token_kind kind, bool split_classes)
 {
-    const attend_tokenizer_options options = { .kind = kind, .vocab_size = 300, .min_count = 1 };
+    const attend_tokenizer_options options = {
+        .kind = kind, .vocab_size = 300, .min_count = 1, .split_classes = split_classes
+    };
     attend_tokenizer *t = NULL, *back = NULL;
     attend_string vocabulary = { 0 }, rest = { 0 };
     part lines = text;
@@ -99,6 +101,7 @@ static void learn_one(part text, attend_token_kind kind)
         must(attend_tokenizer_write(t, &vocabulary, &rest) == ATTEND_OK);
         must(attend_tokenizer_read(&back, "fuzz", vocabulary.text, vocabulary.size, rest.text, rest.size) == ATTEND_OK);
         must(attend_tokenizer_size(back) == attend_tokenizer_size(t));
+        must(attend_tokenizer_splits_classes(back) == (split_classes && kind == ATTEND_TOKENS_BPE));
     }
     attend_tokenizer_free(t);
     attend_tokenizer_free(back);
@@ -113,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (rest.size > 0) /* a tokenizer, or text to learn one from */
         read_one(learned, rest, all);
     else if (all.size < 512)
-        learn_one(all, (attend_token_kind)(learned.size % 3));
+        learn_one(all, (attend_token_kind)(learned.size % 3), learned.size % 6 >= 3);
     return 0;
 }
 
@@ -129,7 +132,12 @@ void fuzz_seeds(void (*seed)(const void *bytes, size_t size))
         "ab\n\xff"
         "attend-tokenizer 1\nkind bpe\nmerges 2\na b\n\xe2\x96\x81 ab\n\xff"
         "ab ab  abab \xe1\x84\x80\xe1\x85\xa1 a\xcc\x87\xcc\xa3",
+        ",\na\nb\nab\n\xff"
+        "attend-tokenizer 3\nkind bpe\ncase kept\nsplit classes\nmerges 1\na b\n\xff"
+        "ab,ab1 \xd0\xb0"
+        "b\xcc\x83",
         "\xff\xffthe cat sat on the mat\nthe cat sat",
+        "abcde\xff\xffthe cat, sat; on1 the 1mat.\nthe cat, sat",
         "\n\xff\xff<s> <s> aaaa aaaa \xe2\x96\x81  \xed\xa0\x80",
         "\n\n\xff\xff<s> <s> aaaa aaaa \xe2\x96\x81  a\xcc\x87\xcc\xa3 the cat sat on the mat\nthe cat sat",
     };

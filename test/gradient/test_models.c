@@ -51,6 +51,8 @@ static void windows_and_selections(void **state)
     (void)state;
     check("window=local-m");
     check("window=local-p");
+    check("window=local-p diagonal-start=yes");
+    check("window=local-p diagonal-start=yes attention=dot context=after readout=plain input-feeding=yes");
     check("window=local-p attention=dot context=after readout=plain");
     check("window=local-m attention=bilinear context=after readout=plain input-feeding=yes");
     check("selection=sparsemax");
@@ -76,6 +78,10 @@ static void other_fields(void **state)
     check("dropout=0.3 dropout-along-time=yes layers=2");
     check("dropout=0.3 dropout-along-time=yes layers=3 context=after readout=plain input-feeding=yes");
     check("dropout=0.3 layers=2 context=after readout=plain input-feeding=yes");
+    check("alignment-head=yes");
+    check("alignment-head=yes attention=dot context=after readout=plain");
+    check("alignment-head=yes cell=lstm context=after readout=plain input-feeding=yes layers=2 dropout=0.3");
+    check("alignment-head=yes heads=2 attention=projected attention-width=6 readout=plain");
 }
 
 static void transformers(void **state)
@@ -88,6 +94,8 @@ static void transformers(void **state)
     check(TRANSFORMER "positions=rotary feed-forward=gated feed-forward-width=5");
     check_from(TRANSFORMER "feed-forward=relu", 5);
     check(TRANSFORMER "dropout=0.3 attention-dropout=0.2");
+    check(TRANSFORMER "layers=3 decoder-layers=2 alignment-head=yes");
+    check(TRANSFORMER "layers=1 norm=post positions=rotary alignment-head=yes dropout=0.3");
 }
 
 static void language_models(void **state)

@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         if (!campaign_case(&c, i)) break;
         option_list_base(&c, &r, o);
         add_option(&c, &r, &list, o, values[value], value % 4 == 0);
-        r.limit = 8;
+        r.limit = strcmp(o->verb, "serve") == 0 ? 2 : 8;
         r.may_be_stopped = true; /* a billion updates are allowed */
         campaign_run(&c, &r);
         if (r.status == 2 && *o->name && !strstr(r.printed, o->name) && !strstr(r.printed, "settings:") &&

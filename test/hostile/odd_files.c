@@ -1,7 +1,7 @@
 /* odd_files.c: a campaign (campaign.h) with files that a verb does not expect, for every option of every verb that names a
  * file, and for its arguments: directories, pipes, devices, sockets, links, files without permissions, empty, binary and
  * truncated ones, lines of megabytes, names that cannot be printed. A failure names the file or the option, and no file
- * but the output changes. */
+ * changes but an output of the same kind. */
 #define _DEFAULT_SOURCE /* usleep */
 #include "hostile/option_list.h"
 
@@ -157,22 +157,42 @@ static bool is_changed(const campaign *c, int i)
                                     now.st_mtim.tv_nsec != b->st_mtim.tv_nsec));
 }
 
-static bool is_output(const listed_option *o)
+static bool is_one_of(const char *name, const char *const names[])
 {
-    static const char *const names[] = { "output", "plot", "log", "write-pairs" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(o->name, names[i]) == 0) return true;
-    return strcmp(o->verb, "train") == 0 && strcmp(o->name, "model") == 0;
+    while (*names && strcmp(name, *names) != 0) names++;
+    return *names != NULL;
 }
 
-/* Only an output may be another file than before; it is made again. */
+/* Whether the output of a run may replace this file: a text is replaced by text, a model by a model, an empty file by
+ * anything, and a file without write permission by nothing. */
+static bool may_be_replaced(const run *r, const listed_option *o, const char *value)
+{
+    static const char *const
+        texts[] = { "line",      "fields.tsv", "blank-lines",     "one-column.tsv",   "numbers.json",  "settings",
+                    "pairs.tsv", "input.txt",  "red\x1b[31m\x07", "not-utf8\xff.tsv", "percent%d%s%n", NULL },
+        *const models[] = { "rnn-bpe.model", "language-model.model", NULL }, *const outputs[] = { "output",     "plot",
+                                                                                                  "log",        "save",
+                                                                                                  "dictionary", NULL };
+    const bool is_trained = strcmp(o->verb, "train") == 0 && strcmp(o->name, "model") == 0;
+    if (strcmp(o->name, "listen") == 0) return strcmp(value, "socket") == 0; /* which no process has open */
+    if (strcmp(value, "empty") == 0) return is_trained || is_one_of(o->name, outputs);
+    if (strcmp(o->name, "dictionary") == 0) return strcmp(o->verb, "align") == 0 && is_one_of(value, texts);
+    if (strcmp(o->name, "output") != 0) return false;
+    bool writes_text = strcmp(o->verb, "translate") == 0 || strcmp(o->verb, "evaluate") == 0;
+    if (strcmp(o->verb, "show") == 0) writes_text = !is_one_of("--format", r->arguments);
+    if (writes_text) return is_one_of(value, texts);
+    return strcmp(o->verb, "convert") == 0 && is_one_of(value, models);
+}
+
+/* Only an output may be another file than before, if it may be replaced; it is made again. */
 static void check_files(campaign *c, const run *r, const listed_option *o, const char *value)
 {
     bool any = false;
     for (int i = 0; i < c->kept_count; i++) {
         if (!is_changed(c, i)) continue;
         any = true;
-        if (!(is_output(o) && strcmp(c->kept[i], value) == 0)) campaign_fault(c, r, "the file %s changed", c->kept[i]);
+        if (!(may_be_replaced(r, o, value) && strcmp(c->kept[i], value) == 0))
+            campaign_fault(c, r, "the file %s changed", c->kept[i]);
     }
     campaign_clean(c);
     if (!any) return;
@@ -203,9 +223,17 @@ static pid_t start_writer(void)
     }
 }
 
+/* What precedes the name of a file in the value of an option. */
+static const char *prefix_of(const listed_option *o)
+{
+    if (strstr(o->argument, "=FILE")) return "en-fr=";
+    return strcmp(o->argument, "ADDRESS") == 0 ? "unix:" : "";
+}
+
 static bool names_file(const listed_option *o)
 {
-    return !*o->name || strstr(o->argument, "FILE") || strstr(o->argument, "PAIRS") || strstr(o->argument, "DIRECTORY");
+    return !*o->name || *prefix_of(o) || strstr(o->argument, "FILE") || strstr(o->argument, "PAIRS") ||
+           strstr(o->argument, "DIRECTORY");
 }
 
 /* The value as messages show it: its beginning, up to a character that is escaped. */
@@ -232,15 +260,17 @@ static bool must_be_named(const listed_option *o, const run *r)
 static void try_one(campaign *c, const listed_option *o, const char *value)
 {
     static run r;
+    static char given[sizeof long_path + 16];
     char name[80];
     option_list_base(c, &r, o);
     snprintf(name, sizeof name, "--%s", o->name);
+    snprintf(given, sizeof given, "%s%s", prefix_of(o), value);
     if (*o->name) run_add(&r, name, NULL);
-    run_add(&r, value, NULL);
+    run_add(&r, given, NULL);
     r.input = "pairs.tsv";
-    const bool waits = strcmp(value, "fifo") == 0;
-    r.limit = waits ? 5 : 60;
-    r.may_be_stopped = waits; /* an output into a pipe that nothing reads */
+    const bool waits = strcmp(value, "fifo") == 0, serves = strcmp(o->verb, "serve") == 0;
+    r.limit = waits ? 5 : serves ? 2 : 60;
+    r.may_be_stopped = waits || serves; /* an output into a pipe that nothing reads; a server */
     const pid_t writer = waits ? start_writer() : 0;
     campaign_run(c, &r);
     if (writer > 0) kill(writer, SIGKILL), waitpid(writer, NULL, 0);

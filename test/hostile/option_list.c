@@ -37,6 +37,7 @@ static const char *const bases[] = {
     "--updates 2 "
     "--output out --threads 1 --memory 512M",
     "align --input pairs.tsv --save out --threads 1 --memory 512M",
+    "serve --model en-fr=rnn-bpe.model --listen unix:out --threads 1 --memory 512M",
     "check --train pairs.tsv --valid valid.tsv",
     "convert --model rnn-bpe.model --output out --precision int8",
     "convert --model rnn-bpe.model --output out --shortlist pairs.tsv --threads 1 --memory 512M",

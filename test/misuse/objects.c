@@ -355,7 +355,7 @@ attend_pairs_file *a_pairs_file(void)
 attend_data_check_report *a_report(void)
 {
     attend_data_check_report *r = NULL;
-    OK(attend_data_check(&r, a_spec(), 1, NULL, 0, false));
+    OK(attend_data_check(&r, a_spec(), 1, NULL, 0, false, 0));
     return r;
 }
 
@@ -375,6 +375,12 @@ int a_sink(void *user, const char *bytes, size_t size)
 attend_json_writer *a_json_writer(void)
 {
     return COPY(attend_json_writer, { .sink = a_sink });
+}
+
+attend_json_reader *a_json_reader(void)
+{
+    static const char text[] = "\"a\"";
+    return COPY(attend_json_reader, { .start = text, .at = text, .end = text + 3, .pool = scratch() });
 }
 
 FILE *a_file(void)
@@ -567,6 +573,40 @@ const attend_hypothesis *a_hypothesis(void)
     return &a_line_result()->hypotheses[0];
 }
 
+attend_batcher_options *batcher_options(void)
+{
+    return COPY(attend_batcher_options, ATTEND_BATCHER_OPTIONS_INIT);
+}
+
+attend_batcher *a_batcher(void)
+{
+    attend_batcher *b = NULL;
+    OK(attend_batcher_new(&b, batcher_options()));
+    return b;
+}
+
+attend_batcher_model *a_batcher_model(void)
+{
+    attend_batcher_model *m = NULL;
+    OK(attend_batcher_add_model(&m, a_batcher(), a_model(), translator_options()));
+    return m;
+}
+
+attend_request *some_requests(void)
+{
+    attend_request *requests = zeroed(4 * sizeof *requests);
+    for (int i = 0; i < 4; i++) requests[i] = (attend_request){ .text = "a b", .size = 3 };
+    return requests;
+}
+
+attend_future *a_future(void)
+{
+    attend_future *f = NULL;
+    OK(attend_batcher_submit(&f, a_batcher_model(), 1, some_requests()));
+    need(attend_future_wait(f, -1) == ATTEND_FUTURE_DONE ? ATTEND_OK : ATTEND_FAILED, "a future");
+    return f;
+}
+
 attend_dictionary *a_dictionary(void)
 {
     attend_dictionary *d = NULL;
@@ -579,7 +619,7 @@ attend_dictionary *a_dictionary(void)
 attend_map *a_map(void)
 {
     attend_map *map = NULL;
-    OK(attend_map_new(&map, a_ctx(), a_model(), ATTEND_ATTENTION_CROSS, "a b", "b c", NULL, 0, 0));
+    OK(attend_map_new(&map, a_ctx(), a_model(), ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, "a b", "b c", NULL, 0, 0));
     return map;
 }
 
@@ -644,6 +684,23 @@ attend_train_options *train_options(void)
 attend_data_size *data_size(void)
 {
     return COPY(attend_data_size, { .pairs = 100, .words = { 500, 500 }, .characters = { 2000, 2000 } });
+}
+
+static bool nothing_given(void *user, const char *name)
+{
+    (void)user, (void)name;
+    return false;
+}
+
+static int accept_choice(void *user, const char *name, const char *value)
+{
+    (void)user, (void)name, (void)value;
+    return ATTEND_OK;
+}
+
+attend_training_request *training_request(void)
+{
+    return COPY(attend_training_request, { .tokens = { -1, -1 }, .given = nothing_given, .choose = accept_choice });
 }
 
 attend_training_history *a_history(void)

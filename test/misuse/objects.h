@@ -71,6 +71,7 @@ attend_pairs_file *a_pairs_file(void);
 attend_data_check_report *a_report(void);
 attend_atomic_file *an_atomic_file(void);
 attend_json_writer *a_json_writer(void);
+attend_json_reader *a_json_reader(void); /* before a string */
 int a_sink(void *user, const char *bytes, size_t size);
 FILE *a_file(void);
 
@@ -91,6 +92,11 @@ attend_translator_options *translator_options(void);
 const attend_line_result *a_line_result(void);
 const attend_hypothesis *a_hypothesis(void);
 attend_dictionary *a_dictionary(void);
+attend_batcher_options *batcher_options(void);
+attend_batcher *a_batcher(void);
+attend_batcher_model *a_batcher_model(void);
+attend_request *some_requests(void);
+attend_future *a_future(void); /* done */
 
 attend_map *a_map(void);
 attend_view_options *view_options(void);
@@ -102,6 +108,7 @@ attend_plot *a_plot(void);
 attend_train_options *train_options(void);
 attend_train_events *train_events(void);
 attend_data_size *data_size(void);
+attend_training_request *training_request(void);
 attend_training_history *a_history(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* bpe_tool FILE VOCAB-SIZE MIN-COUNT: learns from the lines of a file; prints what was learned and how the lines are encoded, for
+/* bpe_tool FILE VOCAB-SIZE MIN-COUNT classes|spaces: learns from the lines of a file; prints what was learned and how the lines are encoded, for
  * tools/check_bpe.py. */
 #include "text/tokenizer.h"
 #include <stdio.h>
@@ -17,11 +17,12 @@ static int next(void *user, const char **text, size_t *size)
 
 int main(int argc, char **argv)
 {
-    FILE *f = argc == 4 ? fopen(argv[1], "rb") : NULL;
+    FILE *f = argc == 5 ? fopen(argv[1], "rb") : NULL;
     if (!f) return 2;
     const attend_tokenizer_options options = { .vocab_size = atoi(argv[2]),
                                                .min_count = atoi(argv[3]),
-                                               .kind = ATTEND_TOKENS_BPE };
+                                               .kind = ATTEND_TOKENS_BPE,
+                                               .split_classes = strcmp(argv[4], "classes") == 0 };
     attend_tokenizer *t = NULL;
     attend_ids ids = { 0 };
     const char *text;

@@ -122,6 +122,7 @@ static inline void plain_tile_dot_int8(int c, int a, int b)
 #define TILE_RELEASE()         plain_tile_release()
 #define TILE_ZERO(t)           plain_tile_zero(t)
 #define TILE_LOAD(t, p, s)     plain_tile_load(t, p, s)
+#define TILE_STREAM            TILE_LOAD
 #define TILE_LOAD_WRITTEN      TILE_LOAD
 #define TILE_STORE(t, p, s)    plain_tile_store(t, p, s)
 #define TILE_DOT_BF16(c, a, b) plain_tile_dot_bf16(c, a, b)

@@ -3,6 +3,7 @@
 
 #include "align/alignment_model.h"
 #include "core/memory.h"
+#include "format/tensor_file.h"
 #include "support/folder.h"
 #include <math.h>
 
@@ -180,6 +181,33 @@ static void links_are_right_in_a_known_language(void **state)
     attend_aligner_free(a);
 }
 
+/* Every word has its translation, and the dictionary reads back. */
+static void the_dictionary_is_right(void **state)
+{
+    (void)state;
+    attend_aligner *a = NULL;
+    const attend_aligner_options o = attend_aligner_defaults();
+    attend_string text = { 0 };
+    assert_ok(attend_aligner_new(&a, &o));
+    assert_int_equal(attend_aligner_dictionary(a, 0.1, &text), ATTEND_BAD_USAGE);
+    attend_aligner_free(a);
+    a = trained(1);
+    assert_ok(attend_aligner_dictionary(a, 0.1, &text));
+    int lines = 0;
+    char *rest = text.text;
+    for (char *line; (line = strtok_r(rest, "\n", &rest)); lines++) {
+        int source, target;
+        assert_int_equal(sscanf(line, "w%d\tW%d", &source, &target), 2);
+        assert_int_equal(source, target);
+    }
+    assert_int_equal(lines, WORDS);
+    text.size = 0;
+    assert_ok(attend_aligner_dictionary(a, 1.5, &text)); /* no translation is that probable */
+    assert_int_equal(text.size, 0);
+    attend_string_free(&text);
+    attend_aligner_free(a);
+}
+
 static void same_links(attend_aligner *a, attend_aligner *b)
 {
     for (int n = 0; n < PAIRS; n++) {
@@ -256,6 +284,44 @@ static void damaged_files(void **state)
     assert_int_equal(attend_aligner_load(&a, "/nowhere/aligner", &o), ATTEND_IO);
 }
 
+/* Words with a correct checksum that no text has. */
+static void lying_words(void **state)
+{
+    (void)state;
+    static const unsigned char bad[] = { '\0', '\t', '\n', '\r', 0xff, 0xc3 };
+    const attend_aligner_options o = attend_aligner_defaults();
+    attend_aligner *a = trained(1);
+    attend_tensor_file *file = NULL;
+    char path[512], lie[512];
+    snprintf(path, sizeof path, "%s", in_folder("aligner"));
+    snprintf(lie, sizeof lie, "%s", in_folder("lie"));
+    assert_ok(attend_aligner_save(a, path));
+    attend_aligner_free(a);
+    assert_ok(attend_tensor_file_open(&file, path, 0));
+    const size_t tensors = attend_tensor_file_count(file), pairs = attend_tensor_file_metadata_count(file);
+    assert_true(tensors < 16 && pairs < 16);
+    for (size_t i = 0; i <= sizeof bad; i++) {
+        attend_tensor all[16];
+        attend_metadata metadata[16];
+        unsigned char *bytes = NULL;
+        for (size_t k = 0; k < pairs; k++) metadata[k] = *attend_tensor_file_metadata_at(file, k);
+        for (size_t k = 0; k < tensors; k++) {
+            all[k] = *attend_tensor_file_at(file, k);
+            if (strcmp(all[k].name, "target.bytes") != 0) continue;
+            assert_non_null(bytes = malloc(all[k].bytes));
+            memcpy(bytes, all[k].data, all[k].bytes);
+            if (i < sizeof bad) bytes[0] = bad[i];
+            all[k].data = bytes;
+        }
+        assert_ok(attend_tensor_file_write(lie, all, tensors, metadata, pairs));
+        free(bytes);
+        assert_int_equal(attend_aligner_load(&a, lie, &o), i < sizeof bad ? ATTEND_BAD_MODEL : ATTEND_OK);
+        assert_true(i == sizeof bad || strstr(attend_message(), "target.bytes"));
+        attend_aligner_free(a);
+    }
+    attend_tensor_file_close(file);
+}
+
 static void pairs_that_cannot_be_aligned(void **state)
 {
     (void)state;
@@ -278,12 +344,16 @@ static void pairs_that_cannot_be_aligned(void **state)
     assert_ok(attend_aligner_add(a, 4, sources, others));
     assert_int_equal(attend_aligner_train(a), ATTEND_BAD_DATA);
     attend_aligner_free(a);
-    o.memory = 1000;
-    assert_ok(attend_aligner_new(&a, &o));
-    assert_ok(attend_aligner_add(a, PAIRS, sides[0], sides[1]));
-    assert_int_equal(attend_aligner_train(a), ATTEND_NO_MEMORY);
-    assert_non_null(strstr(attend_message(), "memory limit"));
-    attend_aligner_free(a);
+    bool are_added = false;
+    for (o.memory = 1000; !are_added; o.memory += o.memory / 4) { /* the pairs take about half of it */
+        assert_ok(attend_aligner_new(&a, &o));
+        const int status = attend_aligner_add(a, PAIRS, sides[0], sides[1]);
+        are_added = status == ATTEND_OK;
+        assert_int_equal(are_added ? attend_aligner_train(a) : status, ATTEND_NO_MEMORY);
+        assert_non_null(strstr(attend_message(), "memory limit"));
+        attend_aligner_free(a);
+    }
+    assert_in_range(o.memory, 10000, 1000000);
 }
 
 static void single_words_are_aligned_by_letters(void **state)
@@ -338,8 +408,10 @@ int main(void)
         cmocka_unit_test(posteriors_are_sums_over_all_alignments),
         cmocka_unit_test(long_sentences),
         cmocka_unit_test(links_are_right_in_a_known_language),
+        cmocka_unit_test(the_dictionary_is_right),
         cmocka_unit_test(threads_and_files_change_nothing),
         cmocka_unit_test(damaged_files),
+        cmocka_unit_test(lying_words),
         cmocka_unit_test(pairs_that_cannot_be_aligned),
         cmocka_unit_test(single_words_are_aligned_by_letters),
         cmocka_unit_test(without_memory),

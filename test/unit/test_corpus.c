@@ -14,7 +14,7 @@ static int read_corpus(attend_corpus **out, const attend_corpus_options *options
     *out = NULL;
     int status = attend_pairs_file_open(&f, &spec, 1);
     if (status == ATTEND_OK) status = attend_corpus_new(out, options);
-    if (status == ATTEND_OK) status = attend_corpus_read(*out, f, encode_letters, NULL);
+    if (status == ATTEND_OK) status = attend_corpus_read(*out, f, encode_letters, NULL, NULL);
     if (status == ATTEND_OK) status = attend_corpus_finish(*out);
     attend_pairs_file_close(f);
     return status;
@@ -66,7 +66,7 @@ static void test_lines(void **state)
         attend_corpus *c = NULL;
         assert_ok(attend_pairs_file_open(&f, &spec, 1));
         assert_ok(attend_corpus_new(&c, &options));
-        assert_ok(attend_corpus_read(c, f, encode_letters, NULL));
+        assert_ok(attend_corpus_read(c, f, encode_letters, NULL, NULL));
         assert_int_equal(attend_corpus_add(c, (const int[]){ 1 }, 1, (const int[]){ 1 }, 1, &(attend_text_pair){ 0 }),
                          ATTEND_BAD_USAGE);
         assert_ok(attend_corpus_finish(c));

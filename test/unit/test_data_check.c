@@ -14,7 +14,7 @@ static const attend_finding *find(const attend_data_check_report *r, const char 
 static attend_data_check_report *run_check(attend_pairs_spec train, const attend_pairs_spec *valid, bool quick)
 {
     attend_data_check_report *r = NULL;
-    assert_ok(attend_data_check(&r, &train, 1, valid, valid ? 1 : 0, quick));
+    assert_ok(attend_data_check(&r, &train, 1, valid, valid ? 1 : 0, quick, 0));
     return r;
 }
 
@@ -125,7 +125,7 @@ static void test_monolingual_lines(void **state)
     assert_true(attend_data_check_stops(r) && find(r, "nothing-left"));
     attend_data_check_free(r);
     const attend_pairs_spec train = monolingual("l.txt", "a\n"), pairs = tabbed("a\tb\n");
-    assert_int_equal(attend_data_check(&r, &train, 1, &pairs, 1, false), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_data_check(&r, &train, 1, &pairs, 1, false, 0), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "both"));
 }
 
@@ -216,7 +216,7 @@ static void test_twice(void **state)
     (void)state;
     const attend_pairs_spec once = usual(5000, ""), twice[] = { once, once };
     attend_data_check_report *r = NULL;
-    assert_ok(attend_data_check(&r, twice, 2, NULL, 0, false));
+    assert_ok(attend_data_check(&r, twice, 2, NULL, 0, false, 0));
     assert_true(r->finding_count == 1 && find(r, "duplicate") && find(r, "duplicate")->count == 5000);
     attend_data_check_free(r);
 }
@@ -252,13 +252,13 @@ static void test_unreadable(void **state)
     attend_data_check_report *r = NULL;
     const attend_pairs_spec empty = tabbed(""), missing = { .source = in_folder("missing") },
                             directory = { .source = folder };
-    assert_int_equal(attend_data_check(&r, &empty, 1, NULL, 0, false), ATTEND_BAD_DATA);
+    assert_int_equal(attend_data_check(&r, &empty, 1, NULL, 0, false, 0), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "d.tsv:1: the file is empty"));
-    assert_int_equal(attend_data_check(&r, &missing, 1, NULL, 0, false), ATTEND_IO);
-    assert_int_equal(attend_data_check(&r, &directory, 1, NULL, 0, false), ATTEND_IO);
+    assert_int_equal(attend_data_check(&r, &missing, 1, NULL, 0, false, 0), ATTEND_IO);
+    assert_int_equal(attend_data_check(&r, &directory, 1, NULL, 0, false, 0), ATTEND_IO);
     put_file(in_folder("g.gz"), "\x1f\x8b\x08garbage", 10);
     const attend_pairs_spec garbage = { .source = in_folder("g.gz") };
-    assert_int_equal(attend_data_check(&r, &garbage, 1, NULL, 0, false), ATTEND_BAD_DATA);
+    assert_int_equal(attend_data_check(&r, &garbage, 1, NULL, 0, false, 0), ATTEND_BAD_DATA);
     assert_non_null(strstr(attend_message(), "g.gz:1: "));
     assert_null(r);
     const size_t size = 17 << 20; /* a line that is too long is a finding; the lines after it are still read */
@@ -316,12 +316,12 @@ static void test_memory(void **state)
     const attend_pairs_spec train = usual(2000, "a\tb\na\tb\n"), valid = { .source = text_file("v.tsv", "a\tb\n") };
     attend_data_check_report *r = NULL;
     attend_memory_refuse(-1);
-    assert_ok(attend_data_check(&r, &train, 1, &valid, 1, false));
+    assert_ok(attend_data_check(&r, &train, 1, &valid, 1, false, 0));
     attend_data_check_free(r);
     const long requests = attend_memory_requests();
     for (long n = 1; n <= requests; n++) {
         attend_memory_refuse(n);
-        assert_int_equal(attend_data_check(&r, &train, 1, &valid, 1, false), ATTEND_NO_MEMORY);
+        assert_int_equal(attend_data_check(&r, &train, 1, &valid, 1, false, 0), ATTEND_NO_MEMORY);
         assert_non_null(strstr(attend_message(), "no memory"));
     }
     attend_memory_refuse(0);

@@ -183,7 +183,9 @@ static void check_shapes(attend_compute_precision compute)
                 check_packed(&(shape){ compute, false, form & 1, (packed_start)(form % 3), m, n, k });
                 check_gemm(&(shape){ compute, form & 1, form & 2, form & 4 ? PACKED_ADD : PACKED_ZERO, m, n, k });
             }
-    static const size_t large[][3] = { { 1, 513, 50 }, { 3, 37, 1025 }, { 70, 33, 70 }, { 130, 5, 90 } };
+    /* the last two: several blocks of k, and several groups of panels, before the last few rows */
+    static const size_t large[][3] = { { 1, 513, 50 }, { 3, 37, 1025 },  { 70, 33, 70 },
+                                       { 130, 5, 90 }, { 53, 37, 1100 }, { 45, 690, 66 } };
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int form = 0; form < 8; form++) {
             const size_t m = large[i][0], n = large[i][1], k = large[i][2];

@@ -164,7 +164,7 @@ static void write_report(const char *name)
     char *data = in_folder_copy("train.tsv");
     const attend_pairs_spec spec = { .source = data };
     attend_data_check_report *r = NULL;
-    assert_ok(attend_data_check(&r, &spec, 1, &spec, 1, false));
+    assert_ok(attend_data_check(&r, &spec, 1, &spec, 1, false, 0));
     FILE *to = fopen(in_folder(name), "wb");
     assert_non_null(to);
     assert_ok(attend_data_check_json(r, to));

@@ -1,7 +1,7 @@
 /* The parts of the JSON reader that a training log needs; test_tensor_file_hostile has the others. */
 #include "unit/unit.h"
 
-#include "format/json_reader.h"
+#include <attend/json_reader.h>
 #include <math.h>
 
 static char pool[256];

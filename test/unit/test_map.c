@@ -74,7 +74,8 @@ static void same_as_the_scorer(void **state)
             double sums[256];
             int sources, targets;
             assert_ok(attend_scorer_run(scorer, 1, &pairs[p][0], &pairs[p][1]));
-            assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, pairs[p][0], pairs[p][1], NULL, 0, NAN));
+            assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, pairs[p][0], pairs[p][1],
+                                     NULL, 0, NAN));
             const attend_scored_pair *r = attend_scorer_result(scorer, 0);
             near(r->log_probability, map->log_probability, "log p");
             near(map->log_probability, map->score, "the score");
@@ -127,8 +128,8 @@ static void same_as_the_model(const attend_model *m, attend_ctx *c, attend_atten
     const size_t count = attend_pairs_weight_count(&pair, config, kind);
     assert_true(count > 0 && count <= MAX_WEIGHTS);
     assert_ok(attend_model_score(c, m, &pair, &log_p, rows, kind, weights));
-    assert_ok(
-        attend_map_new(&map, c, m, kind, is_language_model ? NULL : source, encoder ? NULL : target, NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, m, kind, ATTEND_UNIT_AUTO, is_language_model ? NULL : source,
+                             encoder ? NULL : target, NULL, 0, NAN));
     assert_int_equal(map->kind, kind);
     const int across = decoder ? ids[1].count + 1 : ids[0].count, down = encoder ? ids[0].count : ids[1].count + 1;
     assert_true(map->source_count == across && map->target_count == down);
@@ -185,7 +186,7 @@ static void tokens_a_decoder_reads(void **state)
     attend_ctx *c = NULL;
     attend_map *map = NULL;
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_DECODER, NULL, "ab c", NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_DECODER, ATTEND_UNIT_AUTO, NULL, "ab c", NULL, 0, NAN));
     assert_true(map->target_count == 5 && map->target_word_count == 2);
     for (int i = 0; i < 5; i++) {
         assert_string_equal(map->target[i].text, texts[i]);
@@ -206,7 +207,7 @@ static void empty_hypothesis(void **state)
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     attend_string out = { 0 };
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_DECODER, "a", NULL, NULL, 0, -1));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_DECODER, ATTEND_UNIT_AUTO, "a", NULL, NULL, 0, -1));
     assert_true(map->target_count == 1 && map->target_word_count == 0 && map->score == -1);
     near(1, (double)map->weights[0], "a weight");
     assert_true(map->log_probability < 0);
@@ -236,7 +237,8 @@ static void refused_attention_kinds(void **state)
     assert_ok(attend_ctx_new(&c));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         attend_model *m = model_of(ATTEND_TOKENS_WORD, cases[i].words);
-        assert_int_equal(attend_map_new(&map, c, m, cases[i].kind, "a", "a", NULL, 0, NAN), ATTEND_BAD_USAGE);
+        assert_int_equal(attend_map_new(&map, c, m, cases[i].kind, ATTEND_UNIT_AUTO, "a", "a", NULL, 0, NAN),
+                         ATTEND_BAD_USAGE);
         assert_null(map);
         if (!strstr(attend_message(), cases[i].why)) fail_msg("'%s' and not '%s'", attend_message(), cases[i].why);
         attend_model_free(m);
@@ -263,8 +265,8 @@ static void refused_attention_kinds(void **state)
     };
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         attend_model *m = model_of(ATTEND_TOKENS_WORD, lengths[i].words);
-        const int status =
-            attend_map_new(&map, c, m, lengths[i].kind, lengths[i].source, lengths[i].target, NULL, 0, NAN);
+        const int status = attend_map_new(&map, c, m, lengths[i].kind, ATTEND_UNIT_AUTO, lengths[i].source,
+                                          lengths[i].target, NULL, 0, NAN);
         if (status != (lengths[i].why ? ATTEND_BAD_DATA : ATTEND_OK))
             fail_msg("%zu: %d, %s", i, status, attend_message());
         if (lengths[i].why && !strstr(attend_message(), lengths[i].why))
@@ -294,7 +296,8 @@ static void same_as_the_search(void **state)
         const attend_hypothesis *h = &r->hypotheses[i];
         attend_map *map = NULL;
         float mean[4096];
-        assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, line, NULL, h->tokens, h->count, h->score));
+        assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, line, NULL, h->tokens, h->count,
+                                 h->score));
         assert_string_equal(map->target_text, h->text);
         assert_true(!map->forced && map->score == h->score && map->target_count == h->count + 1);
         near(h->log_probability, map->log_probability, "log p");
@@ -316,7 +319,7 @@ static void byte_pair_tokens(void **state)
     attend_ctx *c = NULL;
     attend_map *map = NULL;
     assert_ok(attend_ctx_new(&c));
-    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "ab \xe4\xbd\xa0", "c", NULL, 0,
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, "ab \xe4\xbd\xa0", "c", NULL, 0,
                              NAN)); /* a character outside the vocabulary becomes its bytes */
     static const char *const texts[] = { "a", "b", "", "<0xE4>", "<0xBD>", "<0xA0>", "</s>" };
     static const int words[] = { 0, 0, -1, 1, 1, 1, -1 };
@@ -334,7 +337,8 @@ static void byte_pair_tokens(void **state)
 static void refused(attend_ctx *c, const attend_model *m, const char *source, const char *target, const char *why)
 {
     attend_map *map = (attend_map *)1;
-    assert_int_equal(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, source, target, NULL, 0, NAN), ATTEND_BAD_DATA);
+    assert_int_equal(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, source, target, NULL, 0, NAN),
+                     ATTEND_BAD_DATA);
     assert_null(map);
     if (!strstr(attend_message(), why)) fail_msg("'%s' does not contain '%s'", attend_message(), why);
 }
@@ -357,16 +361,18 @@ static void refusals(void **state)
     refused(c, m, many, "a", "1001 tokens");
     refused(c, m, "a", many, "1001 tokens");
     many[2 * ATTEND_MAP_MAX_TOKENS] = '\0';
-    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, many, "a", NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, many, "a", NULL, 0, NAN));
     attend_map_free(map);
     const int wrong[] = { 1, 2, -1, 1000 };
     for (int i = 0; i < 4; i++)
-        assert_int_equal(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "a", NULL, wrong + i, 1, NAN),
+        assert_int_equal(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, "a", NULL, wrong + i, 1,
+                                        NAN),
                          ATTEND_BAD_USAGE);
-    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, "a", NULL, NULL, 0, -1)); /* only the end */
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, "a", NULL, NULL, 0,
+                             -1)); /* only the end */
     assert_true(map->target_count == 1 && map->target_word_count == 0 && map->score == -1);
     attend_map_free(map);
-    assert_ok(attend_map_new(&map, c, bare, ATTEND_ATTENTION_CROSS, "a", "b", NULL, 0, NAN));
+    assert_ok(attend_map_new(&map, c, bare, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, "a", "b", NULL, 0, NAN));
     assert_null(map->weights);
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     attend_string out = { 0 };
@@ -425,7 +431,7 @@ static void no_memory_for(const char *words, attend_attention_kind kind)
         attend_string out = { 0 };
         assert_ok(attend_ctx_new(&c));
         attend_memory_refuse(n);
-        status = attend_map_new(&map, c, m, kind, "a b", "ab c", NULL, 0, NAN);
+        status = attend_map_new(&map, c, m, kind, ATTEND_UNIT_AUTO, "a b", "ab c", NULL, 0, NAN);
         if (status == ATTEND_OK) status = attend_view_terminal(map, &o, &out);
         if (status == ATTEND_OK) status = attend_view_json(map, &o, &out);
         if (status == ATTEND_OK) status = attend_view_svg(map, &o, &out);

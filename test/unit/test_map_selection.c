@@ -82,18 +82,22 @@ static void every_map_of_one_run(void **state)
         attend_scorer_free(one);
     }
     const attend_scored_pair *r;
-    assert_int_equal(attend_scorer_result_for(all, PAIRS, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
-    assert_int_equal(attend_scorer_result_for(all, 0, (attend_alignment){ 1, 0 }, &r), ATTEND_BAD_USAGE);
-    assert_int_equal(attend_scorer_set_alignment(all, (attend_alignment){ 0, HEADS }), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_result_for(all, PAIRS, (attend_alignment){ .layer = 0, .head = 0 }, &r),
+                     ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_result_for(all, 0, (attend_alignment){ .layer = 1, .head = 0 }, &r),
+                     ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_set_alignment(all, (attend_alignment){ .layer = 0, .head = HEADS }),
+                     ATTEND_BAD_USAGE);
     assert_ok(attend_scorer_new(&one, m, 1, true));
     assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
-    assert_int_equal(attend_scorer_result_for(one, 0, (attend_alignment){ 0, 0 }, &r), ATTEND_BAD_USAGE);
+    assert_int_equal(attend_scorer_result_for(one, 0, (attend_alignment){ .layer = 0, .head = 0 }, &r),
+                     ATTEND_BAD_USAGE);
     attend_scorer_free(one);
     /* the alignment stored in the model is the default of a scorer */
-    assert_ok(attend_model_set_alignment(m, (attend_alignment){ 0, 2 }));
+    assert_ok(attend_model_set_alignment(m, (attend_alignment){ .layer = 0, .head = 2 }));
     assert_ok(attend_scorer_new(&one, m, 1, true));
     assert_ok(attend_scorer_run(one, 1, sides[0], sides[1]));
-    assert_ok(attend_scorer_result_for(all, 0, (attend_alignment){ 0, 2 }, &r));
+    assert_ok(attend_scorer_result_for(all, 0, (attend_alignment){ .layer = 0, .head = 2 }, &r));
     assert_memory_equal(attend_scorer_result(one, 0)->weights, r->weights,
                         (size_t)r->rows * (size_t)r->source_count * sizeof(attend_real));
     attend_scorer_free(one);
@@ -124,7 +128,7 @@ static void the_head_that_made_the_gold_is_best(void **state)
     (void)state;
     attend_model *m = model();
     for (int head = -1; head < HEADS; head++) {
-        attend_aer_sums first[HEADS + 1];
+        attend_aer_sums first[2 * (HEADS + 1)];
         take_gold(m, head);
         for (int threads = 1; threads <= 3; threads++) {
             attend_map_selection *t = NULL;
@@ -135,10 +139,11 @@ static void the_head_that_made_the_gold_is_best(void **state)
             assert_ok(attend_map_selection_add(t, PAIRS - 10 * threads, sides[0] + 10 * threads,
                                                sides[1] + 10 * threads, gold + 10 * threads));
             assert_ok(attend_map_selection_end(t, &scores, &count, &best));
-            assert_int_equal(count, HEADS + 1);
+            assert_int_equal(count, 2 * (HEADS + 1)); /* as computed, then shifted */
             assert_int_equal(best, head + 1);
             for (int k = 0; k < count; k++) {
-                assert_true(scores[k].map.layer == 0 && scores[k].map.head == k - 1);
+                assert_true(scores[k].map.layer == 0 && scores[k].map.head == k % (HEADS + 1) - 1);
+                assert_int_equal(scores[k].map.shifted, k > HEADS);
                 assert_true((scores[k].error == 0) == (k == best));
                 if (threads > 1) assert_memory_equal(&scores[k].sums, &first[k], sizeof first[k]);
                 first[k] = scores[k].sums;
@@ -194,12 +199,12 @@ static void without_attention(void **state)
     assert_int_equal(attend_map_selection_new(&t, m, 1), ATTEND_BAD_USAGE);
     assert_null(t);
     attend_model_free(m);
-    m = model_of("hidden=4"); /* a single map is selected */
+    m = model_of("hidden=4"); /* a single map, as computed or shifted */
     const attend_map_score *scores;
     int count, best;
     assert_ok(attend_map_selection_new(&t, m, 1));
     assert_ok(attend_map_selection_end(t, &scores, &count, &best));
-    assert_true(count == 1 && best == 0 && scores[0].error == 0);
+    assert_true(count == 2 && best == 0 && scores[0].error == 0);
     attend_map_selection_free(t);
     attend_model_free(m);
 }

@@ -150,8 +150,8 @@ static void a_common_alignment_stays(void **state)
     (void)state;
     for (int head = 0; head < 2; head++) {
         attend_model *m = model_of(transformer, 1), *other = model_of(transformer, 2);
-        assert_ok(attend_model_set_alignment(m, (attend_alignment){ 1, 1 }));
-        assert_ok(attend_model_set_alignment(other, (attend_alignment){ 1, head }));
+        assert_ok(attend_model_set_alignment(m, (attend_alignment){ .layer = 1, .head = 1 }));
+        assert_ok(attend_model_set_alignment(other, (attend_alignment){ .layer = 1, .head = head }));
         assert_ok(attend_model_add_member(m, other));
         const attend_alignment a = attend_model_alignment(m), b = attend_model_alignment(attend_model_member(m, 1));
         assert_int_equal(a.layer, head == 1);

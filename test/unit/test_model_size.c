@@ -28,6 +28,7 @@ static void more_data_more_model(void **state)
                 /* few pairs of words have a schedule of their own; more of them have fewer epochs */
                 assert_true((s.cosine_epochs > 0) == (s.is_word_level && s.data_tokens < 150000));
                 assert_true((s.cosine_epochs > 0) == (s.average > 0) && (s.cosine_epochs > 0) == (s.crop > 0));
+                assert_true((s.learning_rate == 0.002) == (s.is_word_level && s.data_tokens < 30000));
                 assert_true(s.cosine_epochs <= 500 && (s.cosine_epochs <= before.cosine_epochs || pairs == 1));
                 assert_true(s.hidden >= before.hidden && s.batch_tokens >= before.batch_tokens &&
                             s.vocab_size >= before.vocab_size);

@@ -40,46 +40,54 @@ static bool next_spec(int i, char *spec, size_t size)
 {
     static const char *const contexts[] = { "", "readout=plain cell=simple", "context=after readout=plain cell=lstm",
                                             "context=after readout=plain input-feeding=yes layers=2" };
-    static const char *const rest[] = { "attention=none",
-                                        "attention=none readout=plain cell=lstm layers=3",
-                                        "layers=3 cell=lstm",
-                                        "window=local-m",
-                                        "window=local-p",
-                                        "window=local-m context=after readout=plain",
-                                        "window=local-p context=after readout=plain attention=dot",
-                                        "selection=sparsemax",
-                                        "selection=entmax15",
-                                        "selection=hard",
-                                        "selection=hard estimator=reinforce context=after readout=plain",
-                                        "bidirectional=no start=copy",
-                                        "heads=2 attention=projected attention-width=6",
-                                        "tie-embeddings=yes",
-                                        "dropout=0.5",
-                                        "cell=gru-reset-before",
-                                        TRANSFORMER,
-                                        TRANSFORMER " norm=post positions=learned feed-forward=gelu",
-                                        TRANSFORMER " positions=rotary feed-forward=gated decoder-layers=3",
-                                        TRANSFORMER " tie-embeddings=yes dropout=0.5 attention-dropout=0.2",
-                                        "task=language-model",
-                                        "task=language-model cell=lstm readout=plain",
-                                        "task=language-model cell=lstm layers=2 readout=plain",
-                                        "task=language-model cell=gru readout=plain",
-                                        "task=language-model cell=simple layers=3",
-                                        "task=language-model cell=lstm tie-embeddings=yes",
-                                        "task=language-model cell=lstm readout=plain tie-embeddings=yes hidden=3",
-                                        "task=language-model dropout=0.5 dropout-along-time=yes",
-                                        TRANSFORMER " task=language-model",
-                                        TRANSFORMER " task=language-model positions=rotary tie-embeddings=yes",
-                                        LSTMN,
-                                        LSTMN " layers=2 decoder-layers=3 span=2 attention=dot",
-                                        LSTMN " attention=location-sensitive",
-                                        LSTMN " window=local-p selection=sparsemax attention=bilinear",
-                                        LSTMN " selection=hard estimator=reinforce tie-embeddings=yes",
-                                        LSTMN " heads=2 attention=projected attention-width=6 window=local-m span=1",
-                                        LSTMN " fusion=deep",
-                                        LSTMN " fusion=deep layers=2 decoder-layers=3 span=2 dropout=0.5",
-                                        LSTMN " task=language-model layers=2",
-                                        LSTMN " task=language-model span=1 dropout=0.5" };
+    static const char *const rest[] = {
+        "attention=none",
+        "attention=none readout=plain cell=lstm layers=3",
+        "layers=3 cell=lstm",
+        "window=local-m",
+        "window=local-p",
+        "window=local-p diagonal-start=yes",
+        "window=local-p diagonal-start=yes context=after readout=plain input-feeding=yes",
+        "window=local-m context=after readout=plain",
+        "window=local-p context=after readout=plain attention=dot",
+        "selection=sparsemax",
+        "selection=entmax15",
+        "selection=hard",
+        "selection=hard estimator=reinforce context=after readout=plain",
+        "bidirectional=no start=copy",
+        "heads=2 attention=projected attention-width=6",
+        "tie-embeddings=yes",
+        "dropout=0.5",
+        "cell=gru-reset-before",
+        TRANSFORMER,
+        TRANSFORMER " norm=post positions=learned feed-forward=gelu",
+        TRANSFORMER " positions=rotary feed-forward=gated decoder-layers=3",
+        TRANSFORMER " tie-embeddings=yes dropout=0.5 attention-dropout=0.2",
+        "alignment-head=yes",
+        "alignment-head=yes context=after readout=plain input-feeding=yes layers=2",
+        TRANSFORMER " alignment-head=yes decoder-layers=1",
+        "task=language-model",
+        "task=language-model cell=lstm readout=plain",
+        "task=language-model cell=lstm layers=2 readout=plain",
+        "task=language-model cell=gru readout=plain",
+        "task=language-model cell=simple layers=3",
+        "task=language-model cell=lstm tie-embeddings=yes",
+        "task=language-model cell=lstm readout=plain tie-embeddings=yes hidden=3",
+        "task=language-model dropout=0.5 dropout-along-time=yes",
+        TRANSFORMER " task=language-model",
+        TRANSFORMER " task=language-model positions=rotary tie-embeddings=yes",
+        LSTMN,
+        LSTMN " layers=2 decoder-layers=3 span=2 attention=dot",
+        LSTMN " attention=location-sensitive",
+        LSTMN " window=local-p selection=sparsemax attention=bilinear",
+        LSTMN " window=local-p diagonal-start=yes",
+        LSTMN " selection=hard estimator=reinforce tie-embeddings=yes",
+        LSTMN " heads=2 attention=projected attention-width=6 window=local-m span=1",
+        LSTMN " fusion=deep",
+        LSTMN " fusion=deep layers=2 decoder-layers=3 span=2 dropout=0.5",
+        LSTMN " task=language-model layers=2",
+        LSTMN " task=language-model span=1 dropout=0.5"
+    };
     int count = 0;
     while (attend_scores[count]) count++;
     if (i < 4 * count) {
@@ -300,25 +308,64 @@ static void hard_attention_trains(void **state)
     }
 }
 
+/* ---- local-p ---- */
+
+/* A model whose parameters are 0 attends evenly within its window, so that the largest weight is at the window's centre:
+ * the token's own position with diagonal_start, the middle of the source without. */
+static void a_window_starts_at_the_diagonal(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "window=local-p window-size=2 %s", "window=local-p window-size=2 context=after readout=plain %s",
+        "window=local-p window-size=2 context=after readout=plain input-feeding=yes %s"
+    };
+    static const int source[] = { 3, 4, 5, 6, 3, 4, 5, 2 }, target[] = { 3, 4, 5, 3, 4, 5, 3, 4, 5 };
+    const int source_length = 8, target_length = 9;
+    const attend_pairs pair = { .count = 1,
+                                .source = source,
+                                .source_lengths = &source_length,
+                                .target = target,
+                                .target_lengths = &target_length };
+    for (int k = 0; k < 6; k++) {
+        char spec[128];
+        snprintf(spec, sizeof spec, specs[k / 2], k % 2 ? "diagonal-start=yes" : "");
+        attend_config config;
+        attend_model *m = NULL;
+        assert_int_equal(tiny_config(&config, spec), ATTEND_OK);
+        assert_int_equal(attend_model_new(&m, &config, 7), ATTEND_OK);
+        for (int i = 0; i < attend_params_count(attend_model_params(m)); i++) {
+            attend_param *p = attend_params_at(attend_model_params(m), i);
+            if (k % 2 && strcmp(attend_param_name(p), "position.v") == 0) /* 0 already */
+                for (size_t j = 0; j < 4; j++) assert_true(attend_param_value(p)[j] == 0);
+            attend_param_fill_uniform(p, 3, 0);
+        }
+        attend_real weights[10 * 8];
+        double log_p;
+        attend_ctx *c = NULL;
+        assert_int_equal(attend_ctx_new(&c), ATTEND_OK);
+        assert_int_equal(attend_model_score(c, m, &pair, &log_p, NULL, ATTEND_ATTENTION_CROSS, weights), ATTEND_OK);
+        for (int t = 1; t < target_length; t++) {
+            int best = 0;
+            for (int j = 1; j < source_length; j++)
+                if (weights[t * source_length + j] > weights[t * source_length + best]) best = j;
+            assert_int_equal(best, k % 2 == 0 ? source_length / 2 : t < source_length ? t : source_length - 1);
+        }
+        attend_ctx_free(c);
+        attend_model_free(m);
+    }
+}
+
 /* ---- refusals ---- */
 
 /* Attachments may come from an untrusted file. */
 static void an_invalid_alignment_is_ignored(void **state)
 {
     (void)state;
-    static const char *const invalid[] = { "",
-                                           "1",
-                                           "1 ",
-                                           "one two",
-                                           "1 1 1",
-                                           "1 1x",
-                                           "2 0",
-                                           "0 2",
-                                           "-2 0",
-                                           "0 -2",
-                                           "4294967297 0",
-                                           "1 4294967296",
-                                           "1 99999999999999999999999" };
+    static const char *const invalid[] = {
+        "",        "1",      "1 ",           "one two",      "1 1 2",
+        "1 1 1 1", "1 1 -1", "1 1x",         "2 0",          "0 2",
+        "-2 0",    "0 -2",   "4294967297 0", "1 4294967296", "1 99999999999999999999999"
+    };
     attend_model *m = model_of(TRANSFORMER);
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
         assert_int_equal(attend_model_attach(m, "alignment", invalid[i], strlen(invalid[i])), ATTEND_OK);
@@ -327,7 +374,8 @@ static void an_invalid_alignment_is_ignored(void **state)
     }
     for (int layer = -1; layer < 2; layer++)
         for (int head = -1; head < 2; head++) {
-            assert_int_equal(attend_model_set_alignment(m, (attend_alignment){ layer, head }), ATTEND_OK);
+            assert_int_equal(attend_model_set_alignment(m, (attend_alignment){ .layer = layer, .head = head }),
+                             ATTEND_OK);
             const attend_alignment a = attend_model_alignment(m);
             assert_true(a.layer == layer && a.head == head);
         }
@@ -477,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_source_may_have_no_tokens),
         cmocka_unit_test(training_and_scoring_agree),
         cmocka_unit_test(hard_attention_trains),
+        cmocka_unit_test(a_window_starts_at_the_diagonal),
         cmocka_unit_test(an_invalid_alignment_is_ignored),
         cmocka_unit_test(invalid_tokens_and_links_are_refused),
         cmocka_unit_test(a_language_model_has_no_source),

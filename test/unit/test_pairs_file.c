@@ -333,13 +333,40 @@ static void test_held_out_texts(void **state)
     assert_int_equal(attend_pairs_file_open(&f, &valid, 1), ATTEND_BAD_USAGE);
 }
 
+/* Nothing is held out if too few pairs would be, if none is left, or if the files cannot be read. */
+static void test_try_hold_out(void **state)
+{
+    (void)state;
+    attend_pairs_spec train = { .source = many_pairs(MANY) }, valid;
+    int held, left;
+    assert_ok(attend_pairs_try_hold_out(&train, &valid, 1, 0.1, 0, 5, &held, &left));
+    assert_true(held == 5 && left == 1 && train.part == ATTEND_PART_TRAINING && valid.part == ATTEND_PART_HELD_OUT);
+    assert_ok(attend_pairs_try_hold_out(&train, &valid, 1, 0.1, 3, 5, &held, &left));
+    assert_true(held == 3 && left == 1 && train.part == ATTEND_PART_ALL);
+    train.source = text_file("few.tsv", "a\tb\n \tc\nno tab\nd\t\n");
+    for (double fraction = 0.05; fraction < 1; fraction += 0.1) { /* one usable pair: it is in one of the parts */
+        assert_ok(attend_pairs_try_hold_out(&train, &valid, 1, fraction, 0, 1, &held, &left));
+        assert_true(held + left == 1 && train.part == ATTEND_PART_ALL);
+    }
+    train.source = "missing.tsv";
+    assert_int_equal(attend_pairs_try_hold_out(&train, &valid, 1, 0.1, 0, 1, &held, &left), ATTEND_IO);
+    assert_int_equal(train.part, ATTEND_PART_ALL);
+    assert_int_equal(attend_pairs_try_hold_out(&train, &valid, 1, 2, 0, 1, &held, &left), ATTEND_BAD_USAGE);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good),          cmocka_unit_test(test_tabs),
-                                        cmocka_unit_test(test_counts),        cmocka_unit_test(test_unreadable),
-                                        cmocka_unit_test(test_too_long),      cmocka_unit_test(test_names),
-                                        cmocka_unit_test(test_monolingual),   cmocka_unit_test(test_memory),
-                                        cmocka_unit_test(test_held_out),      cmocka_unit_test(test_held_out_at_most),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_try_hold_out),
+                                        cmocka_unit_test(test_good),
+                                        cmocka_unit_test(test_tabs),
+                                        cmocka_unit_test(test_counts),
+                                        cmocka_unit_test(test_unreadable),
+                                        cmocka_unit_test(test_too_long),
+                                        cmocka_unit_test(test_names),
+                                        cmocka_unit_test(test_monolingual),
+                                        cmocka_unit_test(test_memory),
+                                        cmocka_unit_test(test_held_out),
+                                        cmocka_unit_test(test_held_out_at_most),
                                         cmocka_unit_test(test_held_out_texts) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

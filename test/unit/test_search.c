@@ -465,6 +465,11 @@ static void no_ngram_is_repeated(void **state)
     assert_true(would > 50); /* without the option they do repeat */
 }
 
+static void ignore_branches(void *user, int source, int step, const attend_search_branch *branches, int count)
+{
+    (void)user, (void)source, (void)step, (void)branches, (void)count;
+}
+
 static void memory_runs_out_in_every_mode(void **state)
 {
     (void)state;
@@ -473,6 +478,7 @@ static void memory_runs_out_in_every_mode(void **state)
     const int prefix[] = { 3, 4 }, counts[SOURCES] = { 1, 0, 1 };
     attend_search_sources x = all_sources;
     x.prefix = prefix, x.prefix_lengths = counts;
+    x.branches = ignore_branches;
     for (int mode = 0; mode < 2; mode++) {
         attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
         o.n_best = 3, o.length_extra = 3, o.weights = true, o.no_repeat_ngram = 2, o.sample = mode, o.top_k = 4,
@@ -541,7 +547,7 @@ static void weights_are_those_of_the_alignment_map(void **state)
     assert_ok(attend_ctx_new(&c));
     for (int layer = -1; layer < 2; layer++)
         for (int head = -1; head < 2; head++) {
-            const attend_alignment a = { layer, head };
+            const attend_alignment a = { .layer = layer, .head = head };
             assert_ok(attend_model_set_alignment(m, a));
             attend_search_result *f = search(m, o, 1, sources, lengths);
             const attend_translation *t = attend_search_result_at(f, 0, 0);
@@ -615,6 +621,110 @@ static void targets_are_limited_by_positions(void **state)
     attend_model_free(m);
 }
 
+/* What a search reports, kept for each source. */
+enum { MAX_REPORTED = 4000 };
+typedef struct reported {
+    attend_search_branch branches[MAX_REPORTED];
+    int steps[MAX_REPORTED], count, kept;
+} reported;
+
+static void keep_report(void *user, int source, int step, const attend_search_branch *branches, int count)
+{
+    reported *r = (reported *)user + source;
+    assert_true(count > 0 && r->count + count <= MAX_REPORTED);
+    for (int i = 0; i < count; i++, r->count++) {
+        r->branches[r->count] = branches[i], r->steps[r->count] = step;
+        r->kept += branches[i].number >= 0;
+    }
+}
+
+static const attend_search_branch *numbered(const reported *r, int number)
+{
+    for (int i = 0; number >= 0 && i < r->count; i++)
+        if (r->branches[i].number == number) return &r->branches[i];
+    return NULL;
+}
+
+/* Whether the tree has a translation: from one of the ends, upwards. Samples may be equal. */
+static bool has_translation(const reported *r, const attend_translation *t)
+{
+    for (int i = 0; i < r->count; i++) {
+        const attend_search_branch *b = &r->branches[i];
+        if (!b->ended || b->number < 0 || b->token != ATTEND_END || b->total != t->log_probability) continue;
+        int n = t->count;
+        for (b = numbered(r, b->parent); b && n > 0 && b->token == t->tokens[n - 1]; n--) b = numbered(r, b->parent);
+        if (n == 0 && !b) return true;
+    }
+    return false;
+}
+
+/* By members: the bytes between them are not set. */
+static void assert_same_branch(const attend_search_branch *a, const attend_search_branch *b)
+{
+    assert_true(a->parent == b->parent && a->number == b->number && a->token == b->token && a->ended == b->ended);
+    assert_true(a->log_probability == b->log_probability && a->total == b->total && a->score == b->score);
+}
+
+/* The branches are those of the search: sums add up, what is kept is better than what is pruned, the results are in the
+ * tree. They do not depend on the batch, and reporting changes no result. */
+static void branches_are_those_of_the_search(void **state)
+{
+    (void)state;
+    static reported all[SOURCES], alone;
+    attend_model *m = model_of("", 6);
+    attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+    o.n_best = 3;
+    const int prefix[] = { 3, 4 }, prefix_counts[SOURCES] = { 1, 0, 1 };
+    for (int mode = 0; mode < 4; mode++) { /* beam, with prefixes, sampling, greedy */
+        o.sample = mode == 2, o.beam = mode == 3 ? 1 : 5, o.n_best = mode == 3 ? 1 : 3;
+        attend_search_sources x = all_sources;
+        if (mode == 1) x.prefix = prefix, x.prefix_lengths = prefix_counts;
+        attend_search_result *plain = together((const attend_model *const[]){ m }, 1, &o, &x);
+        memset(all, 0, sizeof all);
+        x.branches = keep_report, x.user = all;
+        attend_search_result *f = together((const attend_model *const[]){ m }, 1, &o, &x);
+        for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
+            const reported *r = &all[i];
+            for (int j = 0; j < r->count; j++) {
+                const attend_search_branch *b = &r->branches[j];
+                const double before = b->parent >= 0 ? numbered(r, b->parent)->total : 0;
+                assert_true(fabs(before + b->log_probability - b->total) < 1e-9);
+                assert_true(b->score == b->total / penalty(o.length_penalty, r->steps[j]));
+            }
+            for (int number = 0; number < r->kept; number++) assert_non_null(numbered(r, number));
+            for (int j = 0; j < attend_search_result_count(f, i); j++) {
+                const attend_translation *t = attend_search_result_at(f, i, j);
+                assert_same(t, attend_search_result_at(plain, i, j), true);
+                assert_true(has_translation(r, t));
+            }
+            if (mode != 0) continue;
+            memset(&alone, 0, sizeof alone);
+            attend_search_sources one = { .count = 1, .tokens = sources + first, .lengths = &lengths[i] };
+            one.branches = keep_report, one.user = &alone;
+            attend_search_result_free(together((const attend_model *const[]){ m }, 1, &o, &one));
+            assert_int_equal(alone.count, r->count);
+            for (int j = 0; j < r->count; j++) assert_same_branch(&alone.branches[j], &r->branches[j]);
+            assert_true(r->kept < r->count);   /* some are pruned */
+            for (int j = 0; j < r->count; j++) /* of one step: kept before pruned, up to the beam */
+                for (int k = 0; k < r->count; k++)
+                    if (r->steps[j] == r->steps[k] && r->steps[j] == 1 && r->branches[j].number >= 0 &&
+                        r->branches[k].number < 0)
+                        assert_true(r->branches[j].total >= r->branches[k].total);
+        }
+        attend_search_result_free(plain), attend_search_result_free(f);
+    }
+    o = (attend_search_options)ATTEND_SEARCH_OPTIONS_INIT;
+    o.beam = ATTEND_MAX_BRANCH_BEAM + 1;
+    attend_search_sources x = all_sources;
+    x.branches = keep_report, x.user = all;
+    attend_ctx *c = NULL;
+    attend_search_result *f = NULL;
+    assert_ok(attend_ctx_new(&c));
+    assert_int_equal(attend_search_ensemble(&f, &c, (const attend_model *const[]){ m }, 1, &o, &x), ATTEND_BAD_USAGE);
+    attend_ctx_free(c);
+    attend_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_wide_beam_finds_the_best),
@@ -630,6 +740,7 @@ int main(void)
                                         cmocka_unit_test(finished_sources_leave_the_batch),
                                         cmocka_unit_test(weights_are_those_of_the_alignment_map),
                                         cmocka_unit_test(targets_are_limited_by_positions),
-                                        cmocka_unit_test(empty_sources_are_searched) };
+                                        cmocka_unit_test(empty_sources_are_searched),
+                                        cmocka_unit_test(branches_are_those_of_the_search) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,22 @@
-/* json_reader.h: a reader of JSON for the header of a safetensors file (objects, arrays, strings and non-negative
- * integers) and for the lines of a training log (also other numbers, booleans and null).
+/* json_reader.h: reads JSON (RFC 8259) value by value.
  *
- * Purpose    The files are untrusted. The reader does not recurse, uses memory of a known size that the
- *            caller provides, and reports the position of a string in the text, which the checksum needs. (jansson
- *            2.14 writes past a buffer if memory runs out inside a string, and needs 16 to 73 times the size of the
- *            header.)
+ * Purpose    For untrusted text: the header of a model file, lines of a training log, requests to a server. The reader
+ *            does not recurse, uses memory of a known size that the caller provides, and reports the position of a
+ *            string in the text, which the checksum of a model file needs. The caller calls a function for each value
+ *            that it expects.
+ * Ownership  A reader is a plain value that needs no freeing. It borrows the text and the pool.
  * Failure    Functions return false at the first error and store its description in `error`.
  * Threads    One thread at a time for each reader. */
-#ifndef ATTEND_FORMAT_JSON_READER_H
-#define ATTEND_FORMAT_JSON_READER_H
+#ifndef ATTEND_JSON_READER_H
+#define ATTEND_JSON_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct attend_json_reader {
     const char *start, *at, *end;
@@ -20,7 +24,8 @@ typedef struct attend_json_reader {
     const char *error; /* the first error; NULL: none */
 } attend_json_reader;
 
-bool attend_json_reader_fail(attend_json_reader *j, const char *error); /* stores the first error; returns false */
+/* Stores the first error; returns false. `error` must stay valid. */
+bool attend_json_reader_fail(attend_json_reader *j, const char *error);
 /* Skips white space. If the next character is `c`, consumes it and returns true. */
 bool attend_json_accept(attend_json_reader *j, char c);
 /* As attend_json_accept; another character is an error. */
@@ -39,4 +44,7 @@ bool attend_json_skip_scalar(attend_json_reader *j);
 /* Requires that only white space remains. */
 bool attend_json_expect_end(attend_json_reader *j);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

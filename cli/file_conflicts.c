@@ -1,10 +1,13 @@
-/* output_conflicts.c: no verb writes to a file that it also reads, or that it writes in another way. Opening a file for
- * writing empties it, including lines not yet read; and of two outputs in one file, one is lost.
+/* file_conflicts.c: no verb writes to a file that it also reads, or that it writes in another way. Opening a file for
+ * writing empties it, including lines not yet read; and of two outputs in one file, one is lost. Nor does an output
+ * replace a file of another kind (output_content.h); for a model that is trained the library checks this, for a
+ * directory the verb. Two inputs cannot both be standard input: the second would be empty.
  *
  * The option tables say which options name inputs and which name outputs (option_kind). Together with the standard
  * streams they are compared, by device and inode, before the verb runs and opens anything. */
 #include "array.h"
 #include "data_files.h"
+#include "job.h"
 #include "option_table.h"
 #include "output_file.h"
 
@@ -20,18 +23,19 @@
 /* ---- the files of a command line ---- */
 
 typedef struct used_file {
-    const option *option; /* NULL: a standard stream, or an argument */
-    int stream;           /* descriptor; -1: none */
-    bool is_output;
-    char *path; /* NULL: a standard stream */
+    const option *option;        /* NULL: a standard stream, or an argument */
+    int stream;                  /* descriptor; -1: none */
+    bool is_output, is_numbered; /* is_numbered: %d in the name stands for numbers */
+    char *path;                  /* NULL: a standard stream */
     attend_file_identity identity;
 } used_file;
 
 typedef struct used_files {
     used_file *list;
     int count, capacity;
-    bool failed; /* out of memory */
-    bool reads_stdin;
+    bool failed;           /* out of memory */
+    int stdin_count;       /* inputs that are standard input */
+    char stdin_names[256]; /* their options: "--train, --valid" */
 } used_files;
 
 static void add(used_files *u, used_file file)
@@ -48,20 +52,30 @@ static void add_path(used_files *u, const option *o, const char *path, bool is_o
 {
     char *copy = strdup(path);
     u->failed = u->failed || !copy;
-    if (copy) add(u, (used_file){ o, -1, is_output, copy, attend_file_identify(path) });
+    const bool is_numbered = is_output && strstr(path, "%d");
+    if (copy) add(u, (used_file){ o, -1, is_output, is_numbered, copy, attend_file_identify(path) });
+}
+
+/* name: of the option; NULL: an argument */
+static void add_stdin(used_files *u, const char *name)
+{
+    const size_t used = strlen(u->stdin_names);
+    snprintf(u->stdin_names + used, sizeof u->stdin_names - used, "%s%s%s", used ? ", " : "", name ? "--" : "-",
+             name ? name : "");
+    u->stdin_count++;
 }
 
 static void add_input(used_files *u, const option *o, const char *path)
 {
     if (!path) return;
-    u->reads_stdin = u->reads_stdin || input_is_standard(path);
+    if (input_is_standard(path)) add_stdin(u, o ? o->name : NULL);
     add_path(u, o, path, false);
 }
 
 static void add_stream(used_files *u, int descriptor)
 {
-    add(u,
-        (used_file){ NULL, descriptor, descriptor != STDIN_FILENO, NULL, attend_file_identify_descriptor(descriptor) });
+    add(u, (used_file){ NULL, descriptor, descriptor != STDIN_FILENO, false, NULL,
+                        attend_file_identify_descriptor(descriptor) });
 }
 
 /* ---- outputs ---- */
@@ -122,7 +136,7 @@ static void add_matches(used_files *u, const option *o, const char *directory, c
 static void add_output(used_files *u, const option *o, const char *directory, const char *name)
 {
     if (*name == '*' || strstr(name, "%d")) add_matches(u, o, directory, name);
-    if (*name == '*') return;
+    if (*name == '*') return; /* a name with %d itself stands for those that do not exist */
     char *path = join(u, directory, name);
     if (path) add_path(u, o, path, true);
     free(path);
@@ -154,6 +168,26 @@ static void add_directory(used_files *u, const verb *v, const option *o, const c
     free(directory);
 }
 
+/* The files of the members of an ensemble that is trained, which exist; others cannot be inputs. */
+static void add_members(used_files *u, const option *o, const char *model)
+{
+    glob_t found;
+    char *directory = join(u, model, ".members/"), *pattern = directory ? pattern_of(u, directory, "%d") : NULL;
+    if (pattern && glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) add_path(u, o, found.gl_pathv[i], true);
+        globfree(&found);
+    }
+    free(pattern);
+    free(directory);
+}
+
+static bool has_members(const verb *v, const void *base)
+{
+    const int ensemble = options_find(v, "ensemble");
+    return ensemble >= 0 &&
+           *(const long long *)(const void *)((const char *)base + options_entry(v, ensemble)->offset) > 1;
+}
+
 static bool has_log(const verb *v, const void *base)
 {
     const int log = options_find(v, "log");
@@ -166,7 +200,9 @@ static void add_option(used_files *u, const verb *v, const option *o, const void
     const char *text = option_is_text(o) ? *(const char *const *)at : NULL;
     if (o->kind == OPTION_INPUT) add_input(u, o, text);
     if (o->kind == OPTION_OUTPUT && text && !output_is_standard(text)) add_output(u, o, "", text);
+    if (o->kind == OPTION_FILE && text) add_output(u, o, "", text);
     if (o->kind == OPTION_TRAINING && text) add_training(u, o, "", text, has_log(v, base));
+    if (o->kind == OPTION_TRAINING && text && has_members(v, base)) add_members(u, o, text);
     if (o->kind == OPTION_DIRECTORY && text) add_directory(u, v, o, text);
     const texts_list *texts = at;
     const bool is_read = o->kind == OPTION_INPUTS || o->kind == OPTION_PLUGINS;
@@ -186,7 +222,8 @@ static void collect(used_files *u, const verb *v, const void *base, const parsed
     const option *o;
     for (int i = 0; (o = options_entry(v, i)); i++) add_option(u, v, o, base);
     for (int i = 0; v->arguments_are_inputs && i < p->positional_count; i++) add_input(u, NULL, p->positional[i]);
-    if (v->stdin_option && !options_given(v, p, v->stdin_option) && p->positional_count == 0) u->reads_stdin = true;
+    if (v->stdin_option && !options_given(v, p, v->stdin_option) && p->positional_count == 0)
+        add_stdin(u, v->stdin_option);
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) add_stream(u, i);
 }
 
@@ -198,12 +235,22 @@ static bool may_be_replaced(const verb *v, const used_file *input)
     return v == &verb_convert && (!input->option || strcmp(input->option->name, "model") == 0);
 }
 
+/* Whether both will be the same file, which does not exist yet: a name with %d, and another name with a number. */
+static bool is_same_number(const used_file *a, const used_file *b)
+{
+    const attend_file_identity *x = &a->identity, *y = &b->identity;
+    return a->is_numbered && !b->is_numbered && !x->exists && !y->exists && x->device == y->device &&
+           x->inode == y->inode && *x->name && *y->name && has_number(y->name, x->name);
+}
+
 static bool conflict(const verb *v, const used_files *u, const used_file *output, const used_file *other)
 {
-    if (!attend_file_is_same(&output->identity, &other->identity)) return false;
+    if (!attend_file_is_same(&output->identity, &other->identity) && !is_same_number(output, other) &&
+        !is_same_number(other, output))
+        return false;
     if (output->stream >= 0 &&
         other->stream >= 0) /* both may be redirected to one file; standard input may be unused */
-        return !other->is_output && u->reads_stdin;
+        return !other->is_output && u->stdin_count > 0;
     if (!other->is_output && output->stream < 0 && other->stream < 0 && may_be_replaced(v, other)) return false;
     return true;
 }
@@ -255,9 +302,26 @@ static int refuse(const verb *v, const used_file *output, const used_file *other
     return usage_error(v, "%s is also %s and would be overwritten; %s", what, also, advice);
 }
 
+/* A file named "-" would be created where another program writes to standard output. */
+static int check_names(const verb *v, const void *base)
+{
+    const option *o;
+    for (int i = 0; (o = options_entry(v, i)); i++) {
+        if (o->kind != OPTION_FILE && o->kind != OPTION_TRAINING && o->kind != OPTION_DIRECTORY) continue;
+        const char *text = *(const char *const *)(const void *)((const char *)base + o->offset);
+        if (text && output_is_standard(text))
+            return usage_error(v, "--%s %s: this cannot be written to standard output; name a %s", o->name, text,
+                               o->kind == OPTION_DIRECTORY ? "directory" : "file");
+    }
+    return 0;
+}
+
 static int check(const verb *v, const used_files *u)
 {
     if (u->failed) return usage_error(v, "out of memory for file names");
+    if (u->stdin_count > 1)
+        return usage_error(v, "standard input is given %d times (%s), but can be read only once; name a file",
+                           u->stdin_count, u->stdin_names);
     for (int i = 0; i < u->count; i++)
         for (int k = 0; u->list[i].is_output && k < u->count; k++)
             if (k != i && !(u->list[k].is_output && k < i) && conflict(v, u, &u->list[i], &u->list[k]))
@@ -265,11 +329,27 @@ static int check(const verb *v, const used_files *u)
     return 0;
 }
 
-int options_check_outputs(const verb *v, const void *base, const parsed *p)
+static int check_contents(const verb *v, const void *base, const used_files *u)
+{
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < u->count; i++) {
+        const used_file *f = &u->list[i];
+        if (!f->is_output || !f->option || (f->option->kind != OPTION_OUTPUT && f->option->kind != OPTION_FILE))
+            continue;
+        status =
+            output_content_check(f->path, v->content ? v->content(base, f->option) : CONTENT_TEXT, f->option->name);
+        if (status == ATTEND_OK) status = output_check_place(f->path, f->option->kind == OPTION_FILE);
+    }
+    return status == ATTEND_OK ? 0 : cli_fail(v, status);
+}
+
+int options_check_files(const verb *v, const void *base, const parsed *p)
 {
     used_files u = { 0 };
     collect(&u, v, base, p);
-    const int status = check(v, &u);
+    int status = check_names(v, base);
+    if (status == 0) status = check(v, &u);
+    if (status == 0 && job_writes()) status = check_contents(v, base, &u);
     for (int i = 0; i < u.count; i++) free(u.list[i].path);
     free(u.list);
     return status;

@@ -1,0 +1,44 @@
+/* job.h: the ranks of a job that mpirun or srun has started. Rank 0 speaks: the others print nothing. What they would have
+ * printed when they fail is sent to rank 0, which prints it with their number and host. */
+#ifndef ATTEND_CLI_JOB_H
+#define ATTEND_CLI_JOB_H
+
+#include "options.h"
+#include <attend/ranks.h>
+
+/* "rank-timeout": for the tables of verbs that run on several ranks. */
+#define RANK_TIMEOUT_OPTION(at)                                                                                        \
+    {                                                                                                                  \
+        "rank-timeout", "SECONDS",                                                                                     \
+            "with mpirun or srun: give up when nothing is heard from a rank for so long (default: 60)",                \
+            OPTION_INTEGER, at, 1, 1000000, NULL                                                                       \
+    }
+enum { RANK_TIMEOUT = 60 };
+/* "mixed-ranks", a flag. result: what depends on the machines, such as "the model". */
+#define MIXED_RANKS_OPTION(at, result)                                                                                 \
+    {                                                                                                                  \
+        "mixed-ranks", NULL,                                                                                           \
+            "with mpirun or srun: allow machines of different kinds; " result                                          \
+            " then depends on which of them are used",                                                                 \
+            OPTION_FLAG, at, 0, 0, NULL                                                                                \
+    }
+
+/* At the beginning of a verb: from now on, a rank other than 0 prints nothing. */
+void job_begin(void);
+/* Whether this process writes files: after job_begin, a rank other than 0 does not. */
+bool job_writes(void);
+/* Joins the ranks of the job. Returns 0, or an exit code after a message. */
+int job_join(const verb *v, long long timeout);
+/* The ranks; NULL: this process is alone. */
+attend_ranks *job_ranks(void);
+/* For verbs whose ranks do not train: refuses ranks with other models, another version or, unless `mixed`, other kernels
+ * than rank 0. ATTEND_BAD_USAGE, on all ranks. */
+int job_check(const char *const *models, int count, bool mixed);
+/* Whether this process is rank 0, or alone. */
+bool job_speaks(void);
+/* The number of threads for each rank of this machine, if they share its cores. */
+int job_threads(void);
+/* At the end of a verb: tells the other ranks if this one has failed, and leaves the job. Returns the exit code. */
+int job_end(int status);
+
+#endif

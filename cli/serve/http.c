@@ -1,0 +1,621 @@
+#include "serve/http.h"
+
+#include "serve/clock.h"
+#include <attend/parse.h>
+#include <attend/string.h>
+#include <attend/status.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_HEADERS = 8 };
+
+struct http_stream {
+    pthread_mutex_t lock;
+    http_exchange *exchange; /* NULL: it has ended */
+    int references;
+    char *bytes; /* that wait to be sent: [sent, size) */
+    size_t sent, size, capacity, max;
+    bool is_ended, is_failed, is_suspended;
+};
+
+struct http_exchange {
+    http_server *server;
+    http_stream *stream; /* NULL: none */
+    struct MHD_Connection *connection;
+    connection *watched;
+    const char *method, *path;
+    int64_t began;
+    char *body;
+    size_t size, capacity;
+    bool is_too_large, is_waiting, lacks_header;
+    int status; /* of the answer; 0: none yet */
+    void *data;
+    const char *names[MAX_HEADERS]; /* of the answer */
+    char *values[MAX_HEADERS];
+    int header_count;
+};
+
+struct http_server {
+    http_limits limits;
+    http_handler handler;
+    struct MHD_Daemon **daemons;
+    int daemon_count;
+    connections *connections;
+    atomic_bool is_draining, is_stopping;
+    atomic_int exchanges, suspended;
+    atomic_size_t body_bytes;
+    _Atomic(uint64_t) too_large_bodies, too_large_headers, malformed;
+};
+
+/* ---- requests ---- */
+
+const char *http_method(const http_exchange *e)
+{
+    return e->method;
+}
+
+const char *http_path(const http_exchange *e)
+{
+    return e->path;
+}
+
+const char *http_header(const http_exchange *e, const char *name)
+{
+    return MHD_lookup_connection_value(e->connection, MHD_HEADER_KIND, name);
+}
+
+typedef struct last_value {
+    const char *name, *value;
+} last_value;
+
+static enum MHD_Result keep_last(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    last_value *l = user;
+    (void)kind;
+    if (strcasecmp(name, l->name) == 0) l->value = value;
+    return MHD_YES;
+}
+
+const char *http_last_header(const http_exchange *e, const char *name)
+{
+    last_value l = { .name = name };
+    MHD_get_connection_values(e->connection, MHD_HEADER_KIND, keep_last, &l);
+    return l.value;
+}
+
+const char *http_body(const http_exchange *e, size_t *size)
+{
+    *size = e->size;
+    return e->body ? e->body : "";
+}
+
+const client_address *http_client(const http_exchange *e)
+{
+    return connection_address(e->watched);
+}
+
+int64_t http_began(const http_exchange *e)
+{
+    return e->began;
+}
+
+void *http_data(const http_exchange *e)
+{
+    return e->data;
+}
+
+void http_set_data(http_exchange *e, void *data)
+{
+    e->data = data;
+}
+
+/* ---- answers ---- */
+
+void http_add_header(http_exchange *e, const char *name, const char *value)
+{
+    char *copy = e->header_count < MAX_HEADERS ? strdup(value) : NULL;
+    e->lacks_header |= !copy;
+    if (!copy) return;
+    e->names[e->header_count] = name;
+    e->values[e->header_count++] = copy;
+}
+
+/* The answer has all its headers, or it is not sent: without memory, the connection is closed. */
+static void queue_response(http_exchange *e, int status, const char *type, struct MHD_Response *r)
+{
+    if (!r) return;
+    bool ok = !e->lacks_header && MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
+              MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES;
+    for (int i = 0; ok && i < e->header_count; i++)
+        ok = MHD_add_response_header(r, e->names[i], e->values[i]) == MHD_YES;
+    if (ok && atomic_load(&e->server->is_draining))
+        ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
+    connections_set_phase(e->server->connections, e->watched, PHASE_SEND, NULL);
+    if (ok && MHD_queue_response(e->connection, (unsigned)status, r) == MHD_YES) e->status = status;
+    MHD_destroy_response(r);
+}
+
+static void reply(http_exchange *e, int status, const char *type, const char *text, size_t size,
+                  enum MHD_ResponseMemoryMode mode)
+{
+    queue_response(e, status, type, MHD_create_response_from_buffer(size, (void *)(uintptr_t)text, mode));
+}
+
+void http_reply(http_exchange *e, int status, const char *type, const char *text, size_t size)
+{
+    reply(e, status, type, text, size, MHD_RESPMEM_MUST_COPY);
+}
+
+void http_reply_static(http_exchange *e, int status, const char *type, const char *text, size_t size)
+{
+    reply(e, status, type, text, size, MHD_RESPMEM_PERSISTENT);
+}
+
+void http_wait(http_exchange *e)
+{
+    e->is_waiting = true;
+    atomic_fetch_add(&e->server->suspended, 1);
+    MHD_suspend_connection(e->connection);
+    connections_set_phase(e->server->connections, e->watched, PHASE_WAIT, e);
+}
+
+void http_wake(http_exchange *e)
+{
+    connections_set_phase(e->server->connections, e->watched, PHASE_SEND, NULL);
+    MHD_resume_connection(e->connection);
+}
+
+static void end_wait(http_exchange *e)
+{
+    e->is_waiting = false;
+    atomic_fetch_sub(&e->server->suspended, 1);
+}
+
+/* ---- answers in parts ---- */
+
+http_stream *http_stream_new(http_exchange *e, size_t max_bytes)
+{
+    http_stream *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    pthread_mutex_init(&s->lock, NULL);
+    s->exchange = e, s->references = 2, s->max = max_bytes;
+    e->stream = s;
+    return s;
+}
+
+/* Drops a reference; the lock is held. */
+static void release(http_stream *s)
+{
+    const bool is_last = --s->references == 0;
+    pthread_mutex_unlock(&s->lock);
+    if (!is_last) return;
+    pthread_mutex_destroy(&s->lock);
+    free(s->bytes);
+    free(s);
+}
+
+/* Sends on, if the connection waits; the lock is held. */
+static void resume_stream(http_stream *s)
+{
+    http_exchange *e = s->exchange;
+    if (!e || !s->is_suspended) return;
+    s->is_suspended = false;
+    atomic_fetch_sub(&e->server->suspended, 1);
+    connections_set_phase(e->server->connections, e->watched, PHASE_SEND, NULL);
+    MHD_resume_connection(e->connection);
+}
+
+bool http_stream_write(http_stream *s, const char *bytes, size_t size)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->sent > s->size / 2 || s->size + size > s->capacity) { /* not for each part */
+        if (s->sent > 0) memmove(s->bytes, s->bytes + s->sent, s->size - s->sent);
+        s->size -= s->sent, s->sent = 0;
+    }
+    const size_t total = s->size + size;
+    bool ok = s->exchange && !s->is_failed && total - s->sent <= s->max;
+    if (ok && total > s->capacity) {
+        const size_t capacity = 2 * total < s->max ? 2 * total : s->max;
+        char *grown = realloc(s->bytes, capacity);
+        ok = grown != NULL;
+        if (ok) s->bytes = grown, s->capacity = capacity;
+    }
+    if (ok) {
+        memcpy(s->bytes + s->size, bytes, size);
+        s->size = total;
+    }
+    s->is_failed = !ok;
+    resume_stream(s);
+    pthread_mutex_unlock(&s->lock);
+    return ok;
+}
+
+void http_stream_end(http_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->is_ended = true;
+    resume_stream(s);
+    release(s);
+}
+
+/* Called by libmicrohttpd when it can send. While there is nothing, the connection is suspended, and watched. */
+static ssize_t read_stream(void *user, uint64_t position, char *to, size_t max)
+{
+    http_stream *s = user;
+    (void)position;
+    pthread_mutex_lock(&s->lock);
+    http_exchange *e = s->exchange;
+    const size_t rest = s->size - s->sent, n = rest < max ? rest : max;
+    ssize_t result = (ssize_t)n;
+    if (n > 0) {
+        memcpy(to, s->bytes + s->sent, n);
+        s->sent += n;
+    } else if (s->is_ended || !e || atomic_load(&e->server->is_stopping)) {
+        result = s->is_failed || !s->is_ended ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        s->is_suspended = true;
+        atomic_fetch_add(&e->server->suspended, 1);
+        MHD_suspend_connection(e->connection);
+        connections_set_phase(e->server->connections, e->watched, PHASE_WAIT, e);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+void http_reply_stream(http_exchange *e, http_stream *s, const char *type)
+{
+    enum { BLOCK = 16 << 10 };
+    struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, s, NULL);
+    http_add_header(e, "Cache-Control", "no-store");
+    http_add_header(e, "X-Accel-Buffering", "no"); /* nginx must not collect the parts */
+    queue_response(e, MHD_HTTP_OK, type, r);
+}
+
+/* The exchange has ended. */
+static void leave_stream(http_exchange *e)
+{
+    http_stream *s = e->stream;
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    if (s->is_suspended) atomic_fetch_sub(&e->server->suspended, 1);
+    s->is_suspended = false;
+    s->exchange = NULL;
+    release(s);
+    e->stream = NULL;
+}
+
+/* ---- refusing ---- */
+
+static void refuse(http_exchange *e, int status, const char *error)
+{
+    char text[256] = "{\"error\": \"";
+    strncat(text, error, sizeof text - strlen(text) - 4);
+    strcat(text, "\"}\n");
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE) http_add_header(e, "Retry-After", "1");
+    http_add_header(e, MHD_HTTP_HEADER_CONNECTION, "close");
+    http_reply(e, status, "application/json", text, strlen(text));
+}
+
+/* ---- headers that two servers could understand differently ---- */
+
+typedef struct framing {
+    int lengths, encodings, hosts;
+    bool is_chunked, is_number, is_invalid_name, is_folded, is_cut;
+    size_t length;
+    /* Where the line after Content-Length or Transfer-Encoding must begin, after "\r\n". If it does not, the value has
+     * a character '\0', at which libmicrohttpd cuts it, or the line ends in another way. */
+    const char *next;
+} framing;
+
+/* RFC 9110, 5.6.2. */
+static bool is_token(const char *name)
+{
+    const char *c = name;
+    while (*c > ' ' && *c < 0x7f && !strchr("\"(),/:;<=>?@[\\]{}", *c)) c++;
+    return c > name && *c == '\0';
+}
+
+/* Whether a name continues one of those that say where a request ends, or for whom it is. */
+static bool is_extended(const char *name)
+{
+    static const char *const names[] = { MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING,
+                                         MHD_HTTP_HEADER_HOST };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const size_t size = strlen(names[i]);
+        if (strncasecmp(name, names[i], size) == 0 && name[size] != '\0') return true;
+    }
+    return false;
+}
+
+/* Whether a header had several lines. libmicrohttpd 0.9 appends the further ones to a copy of the name; otherwise the
+ * value follows the name in the buffer, after the '\0' that replaced the colon, and blanks. */
+static bool is_folded(const char *name, const char *value)
+{
+    const uintptr_t end = (uintptr_t)value;
+    const char *c = name + strlen(name) + 1;
+    if ((uintptr_t)c > end) return true;
+    while ((uintptr_t)c < end && (*c == ' ' || *c == '\t')) c++;
+    return (uintptr_t)c != end;
+}
+
+static enum MHD_Result read_framing(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    framing *f = user;
+    (void)kind;
+    f->is_cut |= f->next && f->next != name;
+    f->next = NULL;
+    f->is_invalid_name |= !is_token(name) || is_extended(name);
+    f->is_folded |= !value || is_folded(name, value);
+    if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
+        uint64_t number = 0;
+        const char *end = NULL;
+        f->lengths++;
+        f->is_number =
+            value && value[0] >= '0' && value[0] <= '9' && attend_parse_unsigned(value, &end, &number) && *end == '\0';
+        f->length = (size_t)number;
+        f->next = value ? value + strlen(value) + 2 : NULL;
+    } else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+        f->encodings++;
+        f->is_chunked = value && strcasecmp(value, "chunked") == 0;
+        f->next = value ? value + strlen(value) + 2 : NULL;
+    } else if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0) {
+        f->hosts++;
+    }
+    return MHD_YES;
+}
+
+static const char *malformation(const framing *f, const char *version)
+{
+    if (f->is_invalid_name) return "the name of a header is invalid";
+    if (f->is_folded) return "a header has several lines";
+    if (f->is_cut) return "a header has an invalid character or line end";
+    if (f->encodings > 0 && strcmp(version, MHD_HTTP_VERSION_1_1) != 0) return "Transfer-Encoding needs HTTP/1.1";
+    if (f->lengths > 0 && f->encodings > 0) return "a request has both Content-Length and Transfer-Encoding";
+    if (f->lengths > 1) return "a request has several Content-Length headers";
+    if (f->lengths == 1 && !f->is_number) return "Content-Length is not a number";
+    if (f->encodings > 1 || (f->encodings == 1 && !f->is_chunked))
+        return "a request has a Transfer-Encoding other than chunked";
+    if (f->hosts > 1) return "a request has several Host headers";
+    return NULL;
+}
+
+/* Refuses a request after its header; true: it did. */
+static bool refuse_header(http_exchange *e, const char *method, const char *version)
+{
+    http_server *s = e->server;
+    framing f = { 0 };
+    MHD_get_connection_values(e->connection, MHD_HEADER_KIND, read_framing, &f);
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    /* The request begins with the method, and its header ends with an empty line. */
+    f.is_cut |= f.next && size && (uintptr_t)f.next + 2 != (uintptr_t)method + size->header_size;
+    const char *malformed = malformation(&f, version), *refusal = connection_refusal(e->watched);
+    if (refusal) {
+        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, refusal);
+    } else if (malformed) {
+        atomic_fetch_add(&s->malformed, 1);
+        refuse(e, MHD_HTTP_BAD_REQUEST, malformed);
+    } else if (size && size->header_size > s->limits.max_header) {
+        atomic_fetch_add(&s->too_large_headers, 1);
+        refuse(e, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE, "the header of the request is too large");
+    } else if (f.lengths == 1 && f.length > s->limits.max_body) {
+        atomic_fetch_add(&s->too_large_bodies, 1);
+        refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body of the request is too large");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ---- bodies ---- */
+
+static bool reserve(http_exchange *e, size_t size)
+{
+    http_server *s = e->server;
+    size_t capacity = e->capacity ? e->capacity : 1024;
+    if (size < e->capacity) return true;
+    while (capacity <= size) capacity *= 2;
+    if (capacity > s->limits.max_body + 1) capacity = s->limits.max_body + 1; /* size is at most max_body */
+    const size_t more = capacity - e->capacity;
+    if (atomic_fetch_add(&s->body_bytes, more) + more <= s->limits.max_bodies) {
+        char *body = realloc(e->body, capacity);
+        if (body) {
+            e->body = body, e->capacity = capacity;
+            return true;
+        }
+    }
+    atomic_fetch_sub(&s->body_bytes, more);
+    return false;
+}
+
+/* Adds a part of the body. The rest of a body that is too large is read, so that the client gets an answer, but not
+ * without end. */
+static enum MHD_Result receive(http_exchange *e, const char *bytes, size_t size)
+{
+    const size_t max = e->server->limits.max_body;
+    const size_t total = e->size + size;
+    if (!e->is_too_large && (total > max || !reserve(e, total))) {
+        e->is_too_large = true;
+        if (total > max) atomic_fetch_add(&e->server->too_large_bodies, 1);
+    }
+    if (!e->is_too_large) {
+        memcpy(e->body + e->size, bytes, size);
+        e->body[total] = '\0';
+    }
+    e->size = total;
+    return total > 2 * max + 4096 ? MHD_NO : MHD_YES;
+}
+
+static void refuse_body(http_exchange *e)
+{
+    if (e->size > e->server->limits.max_body)
+        refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body of the request is too large");
+    else
+        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "the server has no memory for this request now");
+}
+
+/* ---- libmicrohttpd ---- */
+
+static http_exchange *exchange_new(http_server *s, struct MHD_Connection *c, const char *method, const char *path)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    http_exchange *e = info && info->socket_context ? calloc(1, sizeof *e) : NULL;
+    if (!e) return NULL;
+    *e = (http_exchange){ .server = s, .connection = c, .watched = info->socket_context, .path = path };
+    e->method = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    e->began = clock_now();
+    atomic_fetch_add(&s->exchanges, 1);
+    connections_set_phase(s->connections, e->watched, PHASE_BODY, NULL);
+    return e;
+}
+
+/* Called after the header, with each part of the body, after the body, and after http_wake. */
+static enum MHD_Result answer(void *user, struct MHD_Connection *c, const char *url, const char *method,
+                              const char *version, const char *bytes, size_t *size, void **state)
+{
+    http_server *s = user;
+    http_exchange *e = *state;
+    if (!e) {
+        *state = e = exchange_new(s, c, method, url);
+        if (!e) return MHD_NO;
+        return refuse_header(e, method, version) && e->status == 0 ? MHD_NO : MHD_YES;
+    }
+    if (*size > 0) {
+        const size_t n = *size;
+        *size = 0;
+        return receive(e, bytes, n);
+    }
+    e->method = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    e->path = url; /* libmicrohttpd may have moved them */
+    if (e->is_too_large)
+        refuse_body(e);
+    else if (e->is_waiting) {
+        end_wait(e);
+        s->handler.woken(s->handler.user, e);
+    } else {
+        connections_set_phase(s->connections, e->watched, PHASE_SEND, NULL); /* complete: it is not evicted */
+        s->handler.handle(s->handler.user, e);
+    }
+    return e->status || e->is_waiting ? MHD_YES : MHD_NO;
+}
+
+static void completed(void *user, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode code)
+{
+    http_server *s = user;
+    http_exchange *e = *state;
+    (void)c, (void)code;
+    if (!e) return;
+    if (e->is_waiting) end_wait(e);
+    leave_stream(e);
+    connections_set_phase(s->connections, e->watched, PHASE_HEADER, NULL);
+    s->handler.finished(s->handler.user, e, e->status, (double)(clock_now() - e->began) * 1e-9);
+    atomic_fetch_sub(&s->body_bytes, e->capacity);
+    free(e->body);
+    for (int i = 0; i < e->header_count; i++) free(e->values[i]);
+    free(e);
+    *state = NULL;
+    atomic_fetch_sub(&s->exchanges, 1);
+}
+
+static void connected(void *user, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode code)
+{
+    http_server *s = user;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        connections_close(s->connections, *context);
+        *context = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD),
+                                   *address = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *context = fd ? connections_open(s->connections, fd->connect_fd, address ? address->client_addr : NULL) : NULL;
+}
+
+static void gone(void *user, void *waiting)
+{
+    http_server *s = user;
+    s->handler.gone(s->handler.user, waiting);
+}
+
+/* ---- the server ---- */
+
+/* libmicrohttpd's own limits are above ours, so that ours come first, with an answer. */
+static int start(http_server *s, int socket)
+{
+    enum { RESERVE = 64, HEADER_RESERVE = 8 << 10, STRICT = 1 };
+    struct MHD_Daemon *d =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, answer,
+                         s, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+                         MHD_OPTION_NOTIFY_CONNECTION, connected, s, MHD_OPTION_CONNECTION_LIMIT,
+                         (unsigned)(s->limits.connections.max_connections + RESERVE),
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, s->limits.max_header + HEADER_RESERVE,
+                         MHD_OPTION_STRICT_FOR_CLIENT, STRICT, MHD_OPTION_END);
+    if (!d) return attend_fail(ATTEND_FAILED, "the HTTP server cannot be started: libmicrohttpd refuses");
+    s->daemons[s->daemon_count++] = d;
+    return ATTEND_OK;
+}
+
+int http_server_new(http_server **out, const int *sockets, int count, const http_limits *limits,
+                    const http_handler *handler)
+{
+    *out = NULL;
+    http_server *s = calloc(1, sizeof *s);
+    if (!s) return attend_fail(ATTEND_NO_MEMORY, "out of memory");
+    s->limits = *limits, s->handler = *handler;
+    s->daemons = calloc((size_t)count, sizeof *s->daemons);
+    int status = s->daemons ? connections_new(&s->connections, &limits->connections, gone, s)
+                            : attend_fail(ATTEND_NO_MEMORY, "out of memory");
+    for (int i = 0; status == ATTEND_OK && i < count; i++) status = start(s, sockets[i]);
+    if (status != ATTEND_OK) {
+        http_server_free(s);
+        return status;
+    }
+    *out = s;
+    return ATTEND_OK;
+}
+
+void http_server_drain(http_server *s)
+{
+    atomic_store(&s->is_draining, true);
+    for (int i = 0; i < s->daemon_count; i++) {
+        const MHD_socket socket = MHD_quiesce_daemon(s->daemons[i]);
+        if (socket != MHD_INVALID_SOCKET) close(socket); /* else the system still accepts connections */
+    }
+}
+
+/* libmicrohttpd aborts the process if a connection is suspended when it stops. */
+static void cancel_waiting(http_server *s)
+{
+    enum { ANSWER_TICKS = 200 }; /* a second, to send the answers */
+    const struct timespec tick = { 0, 5000000 };
+    if (atomic_load(&s->suspended) == 0) return;
+    for (; atomic_load(&s->suspended) > 0; nanosleep(&tick, NULL)) connections_cancel(s->connections);
+    for (int i = 0; i < ANSWER_TICKS && atomic_load(&s->exchanges) > 0; i++) nanosleep(&tick, NULL);
+}
+
+void http_server_free(http_server *s)
+{
+    if (!s) return;
+    atomic_store(&s->is_stopping, true);
+    cancel_waiting(s);
+    for (int i = 0; i < s->daemon_count; i++) MHD_stop_daemon(s->daemons[i]);
+    connections_free(s->connections);
+    free(s->daemons);
+    free(s);
+}
+
+http_counts http_server_get_counts(http_server *s)
+{
+    return (http_counts){ .connections = connections_get_counts(s->connections),
+                          .too_large_bodies = atomic_load(&s->too_large_bodies),
+                          .too_large_headers = atomic_load(&s->too_large_headers),
+                          .malformed = atomic_load(&s->malformed),
+                          .exchanges = atomic_load(&s->exchanges),
+                          .body_bytes = atomic_load(&s->body_bytes) };
+}

@@ -1,0 +1,43 @@
+/* translation.h: a request for /translate while it is served. translation.c submits its lines, translation_json.c writes
+ * the answer. A text is divided into lines; the lines of an HTML document are its segments (html.h). */
+#ifndef ATTEND_CLI_SERVE_TRANSLATION_H
+#define ATTEND_CLI_SERVE_TRANSLATION_H
+
+#include "serve/html.h"
+#include "serve/server.h"
+#include "serve/translate_request.h"
+
+#define TOO_MANY_WEIGHTS "the texts are too long to return their attention, or to place the tags of HTML by it"
+/* Memory of an attention weight of an answer: a float, and a number with five digits in the JSON. */
+enum { WEIGHT_BYTES = sizeof(float) + 9 };
+
+/* A part of a text, without its line feed. */
+typedef struct translation_line {
+    const char *text;
+    size_t size;
+} translation_line;
+
+typedef struct translation {
+    server_task task;
+    http_exchange *exchange;
+    translate_request request;
+    int pair; /* of the served models */
+    attend_search_options search;
+    html_document *documents; /* (texts) NULL: the texts are not HTML */
+    translation_line *lines;  /* (count) of all texts */
+    attend_future **futures;  /* (count) */
+    int count;
+    int *first; /* (texts + 1) first line of each text */
+    atomic_int remaining;
+    int status; /* of the submission */
+    char message[512];
+    atomic_size_t *all_answers; /* server.answer_bytes, if this has a part of it; else NULL */
+    size_t answer_bytes;        /* its part */
+    pthread_mutex_t lock;       /* of the two below and the futures, until all are submitted */
+    bool is_submitted, is_gone;
+} translation;
+
+/* Answers; called when the last line is done. */
+void translation_reply(server *s, http_exchange *e);
+
+#endif

@@ -1,0 +1,106 @@
+#!/bin/bash
+# ranks.sh ATTEND PLUGIN: training under mpirun: the same model, checkpoint and log as alone on any number of ranks and threads; ranks that are killed,
+# stopped or given other data, and resuming with another number of ranks. Exits with 77 where mpirun or the MPI plug-in is missing.
+if [ ! -e "$2" ] || ! command -v mpirun >/dev/null; then
+    echo 'skipped: mpirun (openmpi-bin) or the plug-in attend-mpi.so is missing'
+    exit 77
+fi
+. "$(dirname "$0")/cases.sh"
+export ATTEND_MPI=$2
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+cd "$folder" || exit 1
+awk 'BEGIN { srand(1); for (i = 0; i < 1200; i++) { s = ""; t = ""; n = 2 + int(rand() * 6);
+    for (j = 0; j < n; j++) { w = substr("abcdefgh", 1 + int(rand() * 8), 1); s = s (j ? " " : "") w; t = w (j ? " " : "") t }
+    print s "\t" t } }' >pairs.tsv
+head -100 pairs.tsv >valid.tsv
+options="--train pairs.tsv --valid valid.tsv --hidden 32 --dropout 0.2 --batch-tokens 1300 --accumulate 2 --average 0.99 --log-every 3 --patience 0 --no-check --rank-timeout 2 --updates 12 --valid-every 5 --save-every 4"
+rnn="$options --tokens bpe --vocab-size 300 --bpe-dropout 0.1 --embedding 16 --keep 2 --average-last 2"
+transformer="$options --tokens word --architecture transformer --heads 2 --layers 2 --feed-forward-width 48 --valid-metric chrf"
+lstmn="$options --tokens char --architecture lstmn --embedding 16 --optimizer sgd --learning-rate 0.1"
+
+seconds='s/, "seconds": [ 0-9.]*//'
+same_training() { # DESCRIPTION REFERENCE OTHER
+    for suffix in '' .checkpoint; do
+        cmp -s "$2$suffix" "$3$suffix" || fail "$1: $2$suffix and $3$suffix differ"
+    done
+    diff <(sed "$seconds" "$2.log.jsonl") <(sed "$seconds" "$3.log.jsonl") >differences || fail "$1: the logs differ: $(head -3 differences)"
+}
+ranks() { # COUNT OPTIONS...: trains on ranks; what they print in the file `printed`
+    count=$1
+    shift
+    timeout 100 mpirun -n "$count" "$attend" train "$@" >printed 2>&1
+}
+
+# ---- any number of ranks and threads ----
+
+for kind in rnn transformer lstmn; do
+    "$attend" train ${!kind} --model $kind --threads 1 >/dev/null 2>&1 || fail "$kind does not train"
+    for count in 2 3 4; do
+        threads=$((1 + count % 3))
+        ranks $count ${!kind} --model other --threads $threads || fail "$kind on $count ranks: $(tail -5 printed)"
+        same_training "$kind on $count ranks with $threads threads" $kind other
+        rm -f other other.*
+    done
+done
+ranks 2 $rnn --model other --threads 1
+grep -q '^ranks       2 on 1 machine' printed || fail "the ranks are not reported: $(cat printed)"
+[ "$(grep -c '^done: other' printed)" = 1 ] || fail "not one rank speaks: $(cat printed)"
+rm -f other other.*
+
+# ---- machines without a common directory: only that of rank 0 must have a place for the outputs ----
+mkdir -p here/logs away && cp pairs.tsv valid.tsv here && cp pairs.tsv valid.tsv away
+timeout 100 mpirun -wdir "$folder/here" -n 1 "$attend" train $rnn --model m --log logs/m --threads 1 \
+    : -wdir "$folder/away" -n 1 "$attend" train $rnn --model m --log logs/m --threads 1 >printed 2>&1 || fail "two directories: $(tail -5 printed)"
+is 'the files of rank 1' 'away/pairs.tsv away/valid.tsv' "$(echo away/*)"
+rm -r here away
+
+# ---- ranks that are killed or stopped ----
+
+long="$rnn --updates 120 --save-every 10 --threads 1"
+long=${long/--updates 12 /}
+"$attend" train $long --model long >/dev/null 2>&1 || failed=1
+rank_process() { # JOB RANK: the process of a rank
+    for process in $(pgrep -P "$1"); do
+        tr '\0' '\n' <"/proc/$process/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$2\$" && echo "$process"
+    done
+}
+for fault in KILL:1 STOP:2 STOP:0 USR1:1; do
+    signal=${fault%:*} rank=${fault#*:}
+    mpirun -n 3 "$attend" train $long --model other >printed 2>&1 &
+    job=$!
+    for _ in $(seq 100); do [ -e other.update-10 ] && break; sleep 0.1; done
+    process=$(rank_process $job "$rank")
+    began=$(date +%s%N)
+    [ -n "$process" ] && kill -"$signal" "$process"
+    wait $job
+    took=$((($(date +%s%N) - began) / 1000000))
+    echo "$signal to rank $rank: ended after $took ms"
+    [ $took -lt 7000 ] || fail "$signal to rank $rank: noticed after $took ms"
+    case $signal in
+    KILL) grep -q "rank $rank .* signal 9" printed || fail "mpirun does not name the killed rank: $(cat printed)" ;;
+    STOP) grep -q "rank $rank on .*: nothing was heard from it for [0-9]* s; it was stopped" printed || fail "a stopped rank is not named: $(cat printed)" ;;
+    USR1) grep -q '^stopped; the same command resumes' printed || fail "SIGUSR1 does not stop the ranks: $(cat printed)" ;;
+    esac
+    ranks $((1 + rank)) $long --model other || fail "training does not resume after $signal: $(tail -5 printed)"
+    rm -f .*.tmp
+    same_training "after $signal" long other
+    rm -f other other.*
+done
+
+# ---- what is refused ----
+
+head -1000 pairs.tsv >other.tsv
+timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || cp other.tsv mine.tsv; [ \$OMPI_COMM_WORLD_RANK = 0 ] && file=pairs.tsv || file=mine.tsv
+    exec '$attend' train ${rnn/--train pairs.tsv/} --train \$file --model x" >printed 2>&1 && fail 'other data on a rank are accepted'
+grep -q 'rank 1 on .* has read other data' printed || fail "other data: $(cat printed)"
+timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && file=pairs.tsv || file=none.tsv
+    exec '$attend' train ${rnn/--train pairs.tsv/} --train \$file --model x" >printed 2>&1 && fail 'a missing file of a rank is accepted'
+grep -q 'rank 1 on .*none.tsv' printed || fail "a missing file: $(cat printed)"
+timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || export ATTEND_KERNEL=plain; exec '$attend' train $rnn --model x" >printed 2>&1 && fail 'mixed kernels are accepted'
+grep -q "rank 1 on .* computes with the kernels 'plain'" printed || fail "mixed kernels: $(cat printed)"
+ranks 2 $rnn --model x --train - <pairs.tsv && fail 'standard input is accepted'
+grep -q 'can be read only once' printed || fail "standard input: $(cat printed)"
+ATTEND_MPI=$folder/none.so timeout 100 mpirun -n 2 "$attend" train $rnn --model x >printed 2>&1 && fail 'a missing plug-in is accepted'
+grep -q 'install the package attend-mpi' printed || fail "a missing plug-in: $(cat printed)"
+[ -e x ] && fail 'a refused training writes a model'
+exit $failed

@@ -1,0 +1,13 @@
+# Plug-ins for test_device, in place of libattend_cuda.so: fake_plugin.c with one thing wrong each.
+function(fake_plugin name version real_size why)
+  add_library(fake_${name} MODULE ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/fake_plugin.c)
+  target_include_directories(fake_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(fake_${name} PRIVATE FAKE_VERSION=${version} FAKE_REAL_SIZE=${real_size} FAKE_WHY=${why})
+  set_target_properties(fake_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/fake)
+  add_dependencies(test_device fake_${name})
+endfunction()
+target_compile_definitions(test_device PRIVATE FAKE_PLUGINS="${PROJECT_BINARY_DIR}/test/fake")
+fake_plugin(works CUDA_PLUGIN_VERSION 4 NULL)
+fake_plugin(no_gpu CUDA_PLUGIN_VERSION 4 "\"there is no GPU\"")
+fake_plugin(wrong_version CUDA_PLUGIN_VERSION+1 4 NULL)
+fake_plugin(double CUDA_PLUGIN_VERSION 8 NULL)

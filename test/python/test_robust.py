@@ -1,0 +1,238 @@
+"""Threads, fork and spawn, reference counts, and allocations that fail."""
+
+import ctypes
+import gc
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+
+import pytest
+
+import attend
+from attend import _core
+from conftest import FIXTURES
+from test_arrays import numbers
+
+PATH = str(FIXTURES / "transformer-learned.model")
+IS_SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+
+
+def test_threads(model, lines):
+    expected = model.translate(lines), model.align([("one two", "eins zwei")])
+    failures = []
+
+    def work():
+        for _ in range(10):
+            if (model.translate(lines), model.align([("one two", "eins zwei")])) != expected:
+                failures.append("differs")
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+def test_the_gil_is_released(model, lines):
+    """While one thread translates, another one runs."""
+    count, stop = 0, threading.Event()
+
+    def tick():
+        nonlocal count
+        while not stop.is_set():
+            count += 1
+            time.sleep(0.001)
+
+    t = threading.Thread(target=tick)
+    t.start()
+    model.translate(list(lines) * 200, beam=5)
+    stop.set()
+    t.join()
+    assert count > 2
+
+
+def child(expected, lines):
+    model = child.model
+    a = attend.attention(numbers(2, 3, 4), numbers(2, 5, 4))
+    ok = [t.text for t in model.translate(lines)] == expected and a.shape == (2, 3, 4)
+    ok = ok and model.score([("one", "eins")])[0].fault is None
+    os._exit(0 if ok else 1)
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_fork(used, lines):
+    child.model = attend.Model.load(PATH, threads=3)
+    expected = [t.text for t in attend.Model.load(PATH).translate(lines)]
+    if used:
+        child.model.translate(lines)
+        child.model.score([("one", "eins")])
+        attend.attention(numbers(2, 3, 4), numbers(2, 5, 4))
+    process = multiprocessing.get_context("fork").Process(target=child, args=(expected, lines))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert [t.text for t in child.model.translate(lines)] == expected
+
+
+def spawned(lines):
+    import attend
+
+    return [t.text for t in attend.Model.load(PATH).translate(lines)]
+
+
+def test_spawn(lines):
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        results = pool.map(spawned, [lines] * 3)
+    assert all(r == spawned(lines) for r in results)
+
+
+def memory_blocks():
+    gc.collect()
+    return sys.getallocatedblocks()
+
+
+CALLS = {
+    "translate": lambda m: m.translate(["one two"], beam=1, return_attention=True),
+    "fault": lambda m: m.translate(["one " * 1001], beam=1),
+    "score": lambda m: m.score([("one", "eins")], return_attention=True),
+    "encode": lambda m: m.source_tokenizer.encode("one two"),
+    "config": lambda m: m.config,
+    "metric": lambda m: attend.metric("bleu", ["a b"], [["a b", "c"]], bootstrap=2),
+    "attention": lambda m: attend.Attention(numbers(1, 2, 4), numbers(1, 3, 4), return_weights=True, lengths=[2])
+    .backward(numbers(1, 2, 4)),
+    "dlpack": lambda m: attend.attention(numbers(1, 4), numbers(1, 4)).__dlpack__(),
+    "error": lambda m: raised(lambda: m.translate(["one"], beam=0)),
+    "type": lambda m: raised(lambda: m.score([("a", 3)])),
+    "aer": lambda m: attend.aer([[(0, 0)]], [[(0, 0, False)]]),
+    "map": lambda m: m.map("one", "eins").weights(),
+}
+
+
+def raised(call):
+    with pytest.raises((attend.Error, TypeError)):
+        call()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_references_are_released(name, model):
+    """No Python object leaks. ATTEND_TEST_LONG=1: 100,000 calls."""
+    call = CALLS[name]
+    repeats = 100_000 if os.environ.get("ATTEND_TEST_LONG") else 300
+    counts = []
+    for _ in range(2):  # caches fill in the first half
+        for _ in range(repeats // 2):
+            call(model)
+        counts.append(memory_blocks())
+    assert counts[1] - counts[0] < 20
+
+
+def refused_once(call):
+    """Runs a call with each of the library's allocations refused once; each must raise MemoryError, or succeed."""
+    _core._refuse_memory(-1)
+    expected = call()
+    count = _core._refuse_memory(0)
+    assert count > 0
+    errors = 0
+    step = max(1, count // 150)
+    for n in range(1, count + 1, step):
+        _core._refuse_memory(n)
+        try:
+            result = call()
+        except MemoryError as e:
+            assert isinstance(e, attend.OutOfMemoryError) and "memory" in str(e)
+            errors += 1
+        else:
+            assert result == expected or type(expected) not in (list, float)
+        finally:
+            _core._refuse_memory(0)
+    assert errors > 0
+    assert call() == expected or type(expected) not in (list, float)
+
+
+@pytest.mark.skipif(not hasattr(_core, "_refuse_memory"), reason="a build without tests")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: attend.Model.load(PATH, threads=1) and None,
+        lambda: attend.Model.load(PATH, threads=1).translate(["one two"], n_best=2),
+        lambda: attend.Model.load(PATH, threads=1).translate(["one"], return_attention="all") and None,
+        lambda: attend.Model.load(PATH, threads=1).score([("one", "eins")]),
+        lambda: attend.Model.load(PATH, threads=1).map("one", "eins").html() and None,
+        lambda: attend.Model.load(PATH, threads=1).source_tokenizer.encode("one two"),
+        lambda: attend.Tokenizer.learn(["one two"], kind="bpe", vocab_size=300).encode("one"),
+        lambda: attend.Aligner.train([("one", "eins"), ("two", "zwei")], threads=1).align(),
+        lambda: attend.metric("bleu", ["a b c"], ["a b c"]).score,
+        lambda: attend.check_data(FIXTURES / "pairs.tsv") and None,
+        lambda: attend.Attention(numbers(1, 2, 4), numbers(1, 3, 4), threads=1).backward(numbers(1, 2, 4)) and None,
+    ],
+    ids=["load", "translate", "all", "score", "map", "tokenizer", "learn", "align", "metric", "check", "attention"],
+)
+def test_every_allocation_fails_once(call):
+    refused_once(call)
+
+
+@pytest.mark.parametrize("first", ["attend", "numpy", "torch"])
+def test_import_order(first):
+    other = "numpy" if first == "attend" else first
+    program = f"import {first}, {other}, attend; print(attend.Model.load({PATH!r}).translate(['one'])[0].text)"
+    pytest.importorskip(other)
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip()
+
+
+def test_no_other_module_is_needed():
+    program = "import sys, attend; print([m for m in ('numpy', 'torch', 'typing', 'asyncio') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-I", "-S", "-c", "import sys; sys.path[:0] = %r\n" % sys.path + program],
+                         capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="too slow under AddressSanitizer")
+def test_interrupt(model, lines):
+    """Ctrl-C ends a long translation between two parts, and the model can be used afterwards."""
+    main = threading.main_thread()
+    timer = threading.Timer(0.3, lambda: signal.pthread_kill(main.ident, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(1000):
+            model.translate(list(lines) * 100)
+    assert model.translate(["one"])[0].fault is None
+
+
+def test_documentation():
+    for name in attend.__all__:
+        thing = getattr(attend, name)
+        if name != "__version__":
+            assert thing.__doc__, name
+        for member, value in vars(thing).items() if isinstance(thing, type) else ():
+            if not member.startswith("_") and callable(value):
+                assert value.__doc__, (name, member)
+
+
+def test_odd_arguments(model, tmp_path):
+    def empty(*shape):
+        kind = ctypes.c_float
+        for x in reversed(shape):
+            kind = kind * x
+        return kind()
+
+    with pytest.raises(attend.Error, match="no heads"):
+        attend.Attention(empty(1, 0, 3, 8), empty(1, 0, 3, 8))
+    for call in (
+        lambda: model.score([("one\0two", "eins")]),
+        lambda: model.map("one\0two", "eins"),
+        lambda: attend.metric("exact", ["a\0b"], ["a\0c"]),
+        lambda: model.translate(["one\0two"], return_attention="all"),
+    ):
+        with pytest.raises(attend.Error, match="NUL"):
+            call()
+    with pytest.raises(UnicodeEncodeError):
+        attend.train(tmp_path / "x.tsv", tmp_path / "m", tokens="\ud800")
+    with pytest.raises(attend.Error):
+        model.align([("one", "eins")], layer=2**32)

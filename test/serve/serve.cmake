@@ -1,0 +1,20 @@
+# attend serve: clients of the standard library of Python against the command, on this machine.
+if(MICROHTTPD_FOUND AND Python3_FOUND)
+  foreach(name api equal explore limits smuggling slow gone signals page clients libretranslate)
+    add_test(NAME serve_${name} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/test_${name}.py $<TARGET_FILE:attend_command>)
+    set_tests_properties(serve_${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 ENVIRONMENT "${ATTEND_LSAN}")
+  endforeach()
+else()
+  message(STATUS "without libmicrohttpd or python3: attend serve is not tested")
+endif()
+# One allocation after the other is refused. Sanitizers replace malloc themselves.
+if(MICROHTTPD_FOUND AND Python3_FOUND AND NOT ATTEND_SANITIZE AND NOT ATTEND_THREAD_SANITIZE)
+  add_library(refuse_memory MODULE ${PROJECT_SOURCE_DIR}/test/support/refuse_memory.c)
+  add_test(NAME serve_memory COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/test_memory.py $<TARGET_FILE:attend_command> $<TARGET_FILE:refuse_memory>)
+  set_tests_properties(serve_memory PROPERTIES TIMEOUT 900)
+endif()
+if(MICROHTTPD_FOUND AND Python3_FOUND)
+  add_test(NAME serve_unit COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/test_unit.py $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/cli/attend.service
+                                   ${PROJECT_SOURCE_DIR}/cli/serve/system/attend.socket)
+  set_tests_properties(serve_unit PROPERTIES SKIP_RETURN_CODE 77)
+endif()

@@ -1,0 +1,146 @@
+"""The API: LibreTranslate's requests and answers, as JSON and as a form, and their errors."""
+
+import json
+import re
+import urllib.parse
+
+from harness import Server, check, train, translate, wait_for
+
+train("model", 1)
+train("other", 2)
+s = Server("--rate", "0", models=("en-fr=model", "en-de=other", "it-de=model"))
+lines = ["a b c", "d", "", "h g f e", "c c c c c c"]
+right = translate("model", lines)
+german = translate("other", lines)
+
+# one text, an array, an empty array, several lines, another pair
+for q, answer in zip(lines, right):
+    status, json_, headers = s.translate(q)
+    check(status == 200 and json_ == {"translatedText": answer}, (q, json_))
+    check(headers["Content-Type"] == "application/json" and "Access-Control-Allow-Origin" not in headers, headers)
+check(s.translate(lines)[1] == {"translatedText": right}, "array")
+check(s.translate([])[1] == {"translatedText": []}, "empty array")
+check(s.translate("\n".join(lines))[1] == {"translatedText": "\n".join(right)}, "lines")
+check(s.translate(lines, target="de")[1] == {"translatedText": german} , "pair")
+check(s.translate(lines, source="it", target="de")[1] == {"translatedText": right}, "pair")
+
+# a form
+form = {"Content-Type": "application/x-www-form-urlencoded"}
+for fields, answer in (
+    ({"q": "a b c", "source": "en", "target": "fr"}, right[0]),
+    ([("q", "a b c"), ("source", "en"), ("q", "d"), ("target", "fr")], right[:2]),
+    ({"q": "a b c\nd", "source": "en", "target": "fr", "format": "text", "api_key": ""}, right[0] + "\n" + right[1]),
+):
+    status, json_, _ = s.request("POST", "/translate", urllib.parse.urlencode(fields), form)
+    check(status == 200 and json_ == {"translatedText": answer}, (fields, json_))
+
+# the source language
+check(s.translate("d", source="auto")[1] == {"translatedText": right[1], "detectedLanguage": {"confidence": 100, "language": "en"}}, "auto")
+check(s.translate(["d"], source="auto")[1]["detectedLanguage"] == [{"confidence": 100, "language": "en"}], "auto")
+check(s.translate("d", source="auto", target="de")[0] == 400, "two pairs")
+
+# alternatives and prefixes are those of attend translate
+best = translate("model", ["a b c"], "--n-best", "3")
+best = [line.split(" ||| ")[1] for line in best]
+check(s.translate("a b c", alternatives=2)[1] == {"translatedText": best[0], "alternatives": best[1:]}, "alternatives")
+check(s.translate(["a b c"], alternatives=2)[1]["alternatives"] == [best[1:]], "alternatives of an array")
+check(len(s.translate("a b c", alternatives=1000)[1]["alternatives"]) == 4, "at most the beam")
+with open("prefix", "w") as f:
+    f.write("b\n")
+check(s.translate("a b c", prefix="b")[1]["translatedText"] == translate("model", ["a b c"], "--prefix", "prefix")[0], "prefix")
+
+# attention
+mine = s.translate("a b c", attention=True)[1]["attention"]
+theirs = json.loads(translate("model", ["a b c"], "--json", "--alignment", "soft")[0])
+check(len(mine) == 1 and mine[0]["weights"] == theirs["weights"] and mine[0]["alignment"] == theirs["alignment"], (mine, theirs))
+check(mine[0]["source"] == ["a", "b", "c", ""] and mine[0]["confidence"] == theirs["confidence"], mine)
+check(len(mine[0]["probabilities"]) == len(mine[0]["target"]) + 1, mine)
+
+# HTML: tags out, each segment translated as a line, tags back by alignment
+for q, answer in (
+    ("a b c", right[0]),
+    ("<p>a  b\nc</p>\n<ul><li>d</li></ul><!-- x -->", "<p>%s</p>\n<ul><li>%s</li></ul><!-- x -->" % tuple(right[:2])),
+    ("<a href='?x&amp;y=\"'><b>a b c</b></a>", "<a href='?x&amp;y=\"'><b>%s</b></a>" % right[0]),
+    ("<p><img src=a.png></p>", "<p><img src=a.png></p>"),
+    ("<script>a < b</script><pre>a b c</pre>", "<script>a < b</script><pre>a b c</pre>"),
+    ("", ""),
+):
+    status, json_, _ = s.translate(q, format="html")
+    check(status == 200 and json_ == {"translatedText": answer}, (q, json_))
+check(s.translate(["<p>a b c", "d"], format="html", alternatives=2)[1] == {
+    "translatedText": ["<p>" + right[0], right[1]],
+    "alternatives": [["<p>" + x for x in best[1:]], s.translate("d", alternatives=2)[1]["alternatives"]]}, "HTML with alternatives")
+status, json_, _ = s.request("POST", "/translate", urllib.parse.urlencode({"q": "<p>d</p>", "source": "en", "target": "fr", "format": "html"}), form)
+check(json_ == {"translatedText": "<p>%s</p>" % right[1]}, json_)
+words = right[0].split()
+links = [t for s_, t in mine[0]["alignment"] if s_ == 1]
+if len(links) == 1:
+    words[links[0]] = "<b>%s</b>" % words[links[0]]
+check(len(links) != 1 or s.translate("a <b>b</b> c", format="html")[1]["translatedText"] == " ".join(words), words)
+for q in ("a <b>b <i>c</b> d</i>", "a <b", "<b>a</b> b <i>c</i> d<br>e &lt;f&gt; &eacute;", "</b> a < b > c <img alt='>'> d", "<td>a<td><b>b", "<q x='>a"):
+    found = s.translate(q, format="html")[1]["translatedText"]
+    check(sorted(re.findall(r"<[a-z/][^>']*(?:'[^']*'[^>]*)?>", found)) == sorted(re.findall(r"<[a-z/][^>']*(?:'[^']*'[^>]*)?>", q)), (q, found))
+
+# errors
+for body, type_, status, part in (
+    ('{"q": "a", "source": "en", "target": "zz"}', "application/json", 400, "zz is not supported"),
+    ('{"q": "a", "source": "zz", "target": "fr"}', "application/json", 400, "not supported"),
+    ('{"source": "en", "target": "fr"}', "application/json", 400, "q is missing"),
+    ('{"q": "a", "target": "fr"}', "application/json", 400, "source is missing"),
+    ('{"q": "a", "source": "en"}', "application/json", 400, "target is missing"),
+    ('{"q": "a", "q": "b", "source": "en", "target": "fr"}', "application/json", 400, "same name"),
+    ('{"q": 5, "source": "en", "target": "fr"}', "application/json", 400, "string is missing"),
+    ('{"q": ["a", 5], "source": "en", "target": "fr"}', "application/json", 400, "string is missing"),
+    ('{"q": "a\\u0000", "source": "en", "target": "fr"}', "application/json", 400, "U+0000"),
+    ('{"q": "a\xff"}', "application/json", 400, "UTF-8"),
+    ('{"q": "a"', "application/json", 400, "missing"),
+    ('{"q": "a"} x', "application/json", 400, "follows"),
+    ("", "application/json", 400, "missing"),
+    ('{"q": "a", "source": "en", "target": "fr", "format": "markdown"}', "application/json", 400, "format"),
+    ('{"q": "a", "source": "en", "target": "fr", "alternatives": -1}', "application/json", 400, "negative"),
+    ('{"x": ' + "[" * 100000 + "]" * 100000 + ', "q": "a"}', "application/json", 400, "nested too deeply"),
+    ("q=%zz&source=en&target=fr", "application/x-www-form-urlencoded", 400, "escape"),
+    ("q=%00&source=en&target=fr", "application/x-www-form-urlencoded", 400, "escape"),
+    ("q=a&source=en&source=en&target=fr", "application/x-www-form-urlencoded", 400, "same name"),
+    ("q=%ff&source=en&target=fr", "application/x-www-form-urlencoded", 400, "not UTF-8"),
+    ("q=a&alternatives=x&source=en&target=fr", "application/x-www-form-urlencoded", 400, "alternatives"),
+    ("q=a", "multipart/form-data", 415, "application/json"),
+):
+    answer = s.request("POST", "/translate", body.encode("latin-1"), {"Content-Type": type_})
+    check(answer[0] == status and part in answer[1]["error"], (body[:60], answer[:2]))
+deep = '{"x": {"y": [[1, {"z": [true, null, "a"]}], []]}, "q": "d", "source": "en", "target": "fr"}'
+check(s.request("POST", "/translate", deep, {"Content-Type": "application/json"})[1] == {"translatedText": right[1]}, "unknown fields")
+check(s.request("GET", "/nothing")[0] == 404 and s.request("GET", "/translate")[0] == 405, "paths")
+status, _, headers = s.request("DELETE", "/languages")
+check(status == 405 and headers["Allow"] == "GET, HEAD, OPTIONS", headers)
+check(s.request("GET", "/translate")[2]["Allow"] == "POST, OPTIONS", "allowed methods")
+
+# the rest of the API
+languages = s.request("GET", "/languages")[1]
+check(languages == [{"code": "en", "name": "English", "targets": ["fr", "de"]}, {"code": "it", "name": "Italian", "targets": ["de"]}], languages)
+settings = s.request("GET", "/frontend/settings")[1]
+check(settings["keyRequired"] is False and settings["language"]["target"] == {"code": "fr", "name": "French"}, settings)
+check(s.request("POST", "/detect", "q=a", form)[0] == 400, "several sources")
+check(s.request("GET", "/health")[1] == {"status": "ok"}, "health")
+status, text, headers = s.request("HEAD", "/health")
+check(status == 200 and text == "" and headers["Content-Length"] == "17", (text, headers))
+check(s.metric("answers_total") > 40, "metrics")
+wait_for("no line is decoded", lambda: s.metric("lines_decoding") == 0)  # a worker counts after it has answered
+s.stop()
+
+# other origins, only if they are allowed; the log as JSON
+s = Server("--allow-origin", "https://example.org", "--log", "json", listen="[::1]:0")
+import http.client
+
+c = http.client.HTTPConnection("::1", s.port, timeout=60)
+for origin, allowed in (("https://example.org", True), ("https://other.example", False)):
+    c.request("OPTIONS", "/translate", headers={"Origin": origin})
+    r = c.getresponse()
+    r.read()
+    check((r.getheader("Access-Control-Allow-Origin") == origin) == allowed and r.status == 204, origin)
+c.close()
+s.stop()
+entries = [json.loads(line) for line in s.log()]
+check(sorted(e["event"] for e in entries) == ["ready", "request", "request", "stop"], entries)  # a request is logged after its answer
+check(entries[1]["status"] == 204 and entries[1]["path"] == "/translate" and entries[1]["client"] == "::1", entries[1])
+print("ok")

@@ -1,0 +1,30 @@
+"""The units of systemd are valid, and the sandbox is strict. Skipped (77) without systemd-analyze.
+
+test_unit.py ATTEND SERVICE SOCKET
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+if not shutil.which("systemd-analyze"):
+    print("skipped: systemd-analyze is not installed (apt-get install systemd)")
+    sys.exit(77)
+attend, service, socket = (os.path.abspath(p) for p in sys.argv[1:])
+with tempfile.TemporaryDirectory() as folder:
+    shutil.copy(socket, folder)
+    text = open(service).read()
+    copy = os.path.join(folder, "attend.service")
+    with open(copy, "w") as f:
+        f.write(re.sub(r"^ExecStart=\S+", "ExecStart=" + attend, text, flags=re.M))
+    verify = subprocess.run(["systemd-analyze", "verify", "--man=no", copy, os.path.join(folder, "attend.socket")], capture_output=True, text=True)
+    if verify.returncode or "attend" in verify.stderr:
+        sys.exit("systemd-analyze verify: " + verify.stderr)
+    # at most 1.5 of 10; an ordinary service has more than 9
+    strict = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--threshold=15", copy], capture_output=True, text=True)
+    if strict.returncode:
+        sys.exit("the sandbox: " + strict.stdout[-300:] + strict.stderr)
+print("ok: " + strict.stdout.strip().splitlines()[-1])
