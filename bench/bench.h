@@ -56,6 +56,11 @@ void bench_print_machine(const char *compute); /* the precision of training */
 /* GFLOP/s of independent multiply-adds of the kernel table in use, on one thread; the best so far. Each call measures
  * again for a millisecond. */
 double bench_peak(void);
+/* The share of the peak that `w` reaches on one thread, in which it computes `operations`: the median of many rounds, each
+ * of which measures the peak immediately before and after `w`. Clocks change within seconds, on shared machines by a
+ * third, so that the best times of the two can belong to different clocks. Stores the medians of both speeds in G
+ * operations per second. */
+double bench_share_of_peak(const bench *b, work w, double operations, double *speed, double *peak);
 void bench_print_ceilings(void); /* of all instruction sets of the processor */
 
 /* ---- PyTorch and CTranslate2, each in a child process (peer.c); NULL: not available ---- */

@@ -25,21 +25,16 @@ static void run_gemm(void *state)
                 p->transpose_b ? p->k : p->n, p->y, p->n, p->packed);
 }
 
-static void run_peak(void *state)
-{
-    (void)state;
-    bench_peak();
-}
-
 static void report(bench *b, const char *group, const product *p, const char *form, void (*run)(void *state),
                    double goal)
 {
-    double seconds[2], flops = 2e-9 * (double)(p->m * p->n * p->k);
-    bench_measure(b, 2, (const work[]){ { run, (void *)(uintptr_t)p }, { run_peak, NULL } }, seconds);
-    const double peak = bench_peak();
-    result r = { .group = group, .goal = goal, .ratio = flops / seconds[0] / peak };
+    double speed, peak;
+    const double operations = 2 * (double)p->m * (double)p->n * (double)p->k;
+    result r = { .group = group,
+                 .goal = goal,
+                 .ratio = bench_share_of_peak(b, (work){ run, (void *)(uintptr_t)p }, operations, &speed, &peak) };
     snprintf(r.name, sizeof r.name, "%s%zu rows, %zu -> %zu", form, p->m, p->k, p->n);
-    snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", flops / seconds[0]);
+    snprintf(r.measured, sizeof r.measured, "%.1f GFLOP/s", speed);
     snprintf(r.reference, sizeof r.reference, "%.1f GFLOP/s, peak", peak);
     bench_report(b, &r);
 }
