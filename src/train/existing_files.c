@@ -202,6 +202,29 @@ static void describe_model(const char *path, char *text, size_t size)
     attend_tensor_file_close(file);
 }
 
+/* A damaged file is none of a training, and nothing is lost with it. */
+static int check_own(training_run *run, const char *path)
+{
+    char text[256];
+    struct stat s;
+    bool is_other;
+    if (stat(path, &s) != 0 || s.st_size == 0) return ATTEND_OK;
+    const int status = attend_training_check_origin(run, path, &is_other);
+    if (status != ATTEND_OK) return status == ATTEND_BAD_MODEL ? ATTEND_OK : status;
+    if (!is_other) return ATTEND_OK;
+    describe_model(path, text, sizeof text);
+    return attend_fail(ATTEND_BAD_USAGE,
+                       "%s exists: %s. It is not of the training that %s.checkpoint resumes, which would replace it: "
+                       "move it to another path to keep it, choose another model path, or start over (option 'fresh')",
+                       path, text, run->options.model);
+}
+
+int attend_training_check_resumed(training_run *run)
+{
+    const int status = check_own(run, run->options.model);
+    return status == ATTEND_OK ? check_own(run, attend_training_path(run, ".single")) : status;
+}
+
 int attend_training_check_new(training_run *run)
 {
     const attend_train_options *o = &run->options;

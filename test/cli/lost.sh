@@ -36,6 +36,29 @@ cp "$data/transformer-learned.model" m
     [ -s p.lock ] || fail 'p.lock is lost'
 }
 
+# ---- a model that was copied beside the checkpoint of another ----
+# shellcheck disable=SC2086
+{
+    expect 0 'done: r' $train --model r --updates 1
+    cp "$data/transformer-learned.model" r
+    expect 2 'r exists: a model of architecture transformer for translation, ' $train --model r --updates 2
+    expect 2 'It is not of the training that r.checkpoint resumes' $train --model r --updates 2
+    kept r "$data/transformer-learned.model"
+    rm r
+    expect 0 'done: r' $train --model r --updates 2
+    expect 0 '' convert --model r --precision int8 --output r
+    expect 0 'done: r' $train --model r --updates 3
+    # the training of an earlier version: its models have no id
+    cp "$data/stopped.model.checkpoint" old.checkpoint
+    old="train --train pairs.tsv --valid none --model old --tokens word --hidden 8 --embedding 8 --batch-tokens 60 --learning-rate 0.01"
+    old="$old --dropout 0 --updates 302 --threads 1 --patience 0"
+    cp "$data/rnn-location.model" old
+    expect 2 'It is not of the training that old.checkpoint resumes' $old
+    kept old "$data/rnn-location.model"
+    cp "$data/stopped.model" old
+    expect 0 'done: old' $old
+}
+
 # ---- logs ----
 # shellcheck disable=SC2086
 {
