@@ -207,6 +207,10 @@ static void add_option(used_files *u, const verb *v, const option *o, const void
     const texts_list *texts = at;
     const bool is_read = o->kind == OPTION_INPUTS || o->kind == OPTION_PLUGINS;
     for (int i = 0; is_read && i < texts->count; i++) add_input(u, o, texts->items[i]);
+    for (int i = 0; o->kind == OPTION_NAMED_INPUTS && i < texts->count; i++) {
+        const char *equals = strchr(texts->items[i], '=');
+        add_input(u, o, equals ? equals + 1 : NULL); /* NULL: the verb refuses it */
+    }
     const pairs_list *pairs = at;
     if (!option_takes_files(o)) return;
     for (int i = 0; i < pairs->count; i++) {

@@ -21,11 +21,12 @@
 /* The type of the member that an option sets, and for files whether they are read or written: before a verb runs, every
  * output is compared with every input and with every other output (file_conflicts.c). */
 typedef enum option_kind {
-    OPTION_FLAG,     /* bool */
-    OPTION_TEXT,     /* const char *; not the name of a file */
-    OPTION_TEXTS,    /* texts_list; the option may be repeated */
-    OPTION_INPUT,    /* const char *; a file that is read */
-    OPTION_INPUTS,   /* texts_list of such files; may be repeated */
+    OPTION_FLAG,         /* bool */
+    OPTION_TEXT,         /* const char *; not the name of a file */
+    OPTION_TEXTS,        /* texts_list; the option may be repeated */
+    OPTION_INPUT,        /* const char *; a file that is read */
+    OPTION_INPUTS,       /* texts_list of such files; may be repeated */
+    OPTION_NAMED_INPUTS, /* texts_list of NAME=FILE, a file that is read; may be repeated */
     OPTION_PLUGINS,  /* texts_list of score plug-ins, which are loaded before other options are read; may be repeated */
     OPTION_OUTPUT,   /* const char *; a file that is written, or standard output. %d stands for numbers if the verb
                         replaces it */
