@@ -393,10 +393,10 @@ static int check(const settings *s, const parsed *p)
 }
 
 /* Links are printed. */
-static output_content content(const void *from, const option *o)
+static attend_content content(const void *from, const option *o)
 {
     (void)from;
-    return strcmp(o->name, "save") == 0 ? CONTENT_ALIGNER : CONTENT_TEXT;
+    return strcmp(o->name, "save") == 0 ? ATTEND_CONTENT_ALIGNER : ATTEND_CONTENT_TEXT;
 }
 
 static const void *defaults(void)

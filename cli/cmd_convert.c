@@ -108,10 +108,10 @@ static int convert(const settings *s, const parsed *p, bool quantize)
     return status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);
 }
 
-static output_content content(const void *from, const option *o)
+static attend_content content(const void *from, const option *o)
 {
     (void)from, (void)o;
-    return CONTENT_MODEL;
+    return ATTEND_CONTENT_MODEL;
 }
 
 static const void *defaults(void)

@@ -252,10 +252,10 @@ static int run_evaluation(settings *s, const parsed *p, evaluation *e)
     return status;
 }
 
-static output_content content(const void *from, const option *o)
+static attend_content content(const void *from, const option *o)
 {
     (void)from;
-    return strcmp(o->name, "plot") == 0 ? CONTENT_SVG : CONTENT_TEXT;
+    return strcmp(o->name, "plot") == 0 ? ATTEND_CONTENT_SVG : ATTEND_CONTENT_TEXT;
 }
 
 static const void *defaults(void)

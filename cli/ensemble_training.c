@@ -1,7 +1,6 @@
 #include "ensemble_training.h"
 
-#include "output_content.h"
-
+#include <attend/file_content.h>
 #include <attend/status.h>
 #include <ctype.h>
 #include <dirent.h>
@@ -101,9 +100,10 @@ static int check_member_file(const char *path, const char *suffix)
     struct stat s;
     bool is_checkpoint;
     if (lstat(path, &s) != 0 || (S_ISREG(s.st_mode) && s.st_size == 0)) return ATTEND_OK;
-    if (S_ISREG(s.st_mode) && strcmp(suffix, ".svg") == 0) return output_content_check(path, CONTENT_SVG, "model");
+    if (S_ISREG(s.st_mode) && strcmp(suffix, ".svg") == 0)
+        return attend_content_check(path, ATTEND_CONTENT_SVG, "--model ");
     if (S_ISREG(s.st_mode) && strcmp(suffix, ".log.jsonl") == 0)
-        return output_content_check(path, CONTENT_JSON, "model");
+        return attend_content_check(path, ATTEND_CONTENT_JSON, "--model ");
     const bool is_lock = strcmp(suffix, ".lock") == 0;
     const int status = S_ISREG(s.st_mode) && !is_lock ? attend_is_checkpoint(path, &is_checkpoint) : ATTEND_BAD_MODEL;
     if (status != ATTEND_BAD_MODEL) return status;

@@ -1,6 +1,6 @@
 /* file_conflicts.c: no verb writes to a file that it also reads, or that it writes in another way. Opening a file for
  * writing empties it, including lines not yet read; and of two outputs in one file, one is lost. Nor does an output
- * replace a file of another kind (output_content.h); for a model that is trained the library checks this, for a
+ * replace a file of another kind (attend/file_content.h); for a model that is trained the library checks this, for a
  * directory the verb. Two inputs cannot both be standard input: the second would be empty.
  *
  * The option tables say which options name inputs and which name outputs (option_kind). Together with the standard
@@ -340,8 +340,9 @@ static int check_contents(const verb *v, const void *base, const used_files *u)
         const used_file *f = &u->list[i];
         if (!f->is_output || !f->option || (f->option->kind != OPTION_OUTPUT && f->option->kind != OPTION_FILE))
             continue;
-        status =
-            output_content_check(f->path, v->content ? v->content(base, f->option) : CONTENT_TEXT, f->option->name);
+        char before[64];
+        snprintf(before, sizeof before, "--%s ", f->option->name);
+        status = attend_content_check(f->path, v->content ? v->content(base, f->option) : ATTEND_CONTENT_TEXT, before);
         if (status == ATTEND_OK) status = output_check_place(f->path, f->option->kind == OPTION_FILE);
     }
     return status == ATTEND_OK ? 0 : cli_fail(v, status);

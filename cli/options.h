@@ -11,8 +11,6 @@
 #ifndef ATTEND_CLI_OPTIONS_H
 #define ATTEND_CLI_OPTIONS_H
 
-#include "output_content.h"
-
 #include <attend/attend.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,7 +114,7 @@ typedef struct verb {
     const char *const *directory_files;
     /* What the verb writes to an OPTION_OUTPUT or OPTION_FILE, after all options were parsed; an existing file of another kind is not
      * replaced. NULL: text. */
-    output_content (*content)(const void *settings, const option *o);
+    attend_content (*content)(const void *settings, const option *o);
     int (*run)(int argc, char **argv);
 } verb;
 

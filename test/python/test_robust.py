@@ -4,6 +4,7 @@ import ctypes
 import gc
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -236,3 +237,25 @@ def test_odd_arguments(model, tmp_path):
         attend.train(tmp_path / "x.tsv", tmp_path / "m", tokens="\ud800")
     with pytest.raises(attend.Error):
         model.align([("one", "eins")], layer=2**32)
+
+
+def test_files_of_another_kind_stay(tmp_path):
+    """save replaces a model by a model and an aligner by an aligner, and nothing else."""
+    model = attend.Model.load(FIXTURES / "rnn-bpe.model")
+    aligner = attend.Aligner.train([("a b", "b a"), ("b c", "c b")])
+    model.save(tmp_path / "model")
+    aligner.save(tmp_path / "aligner")
+    shutil.copy(FIXTURES / "stopped.model.checkpoint", tmp_path / "checkpoint")
+    (tmp_path / "text").write_text("a text of the user\n")
+    (tmp_path / "empty").write_text("")
+    for saved, own in ((model, "model"), (aligner, "aligner")):
+        for name in ("model", "aligner", "checkpoint", "text"):
+            before = (tmp_path / name).read_bytes()
+            if name == own:
+                saved.save(tmp_path / name)
+            else:
+                with pytest.raises(ValueError, match=name):
+                    saved.save(tmp_path / name)
+            assert (tmp_path / name).read_bytes() == before
+        saved.save(tmp_path / "empty")
+        (tmp_path / "empty").write_text("")
