@@ -333,11 +333,22 @@ static int check(const verb *v, const used_files *u)
     return 0;
 }
 
+/* In a directory whose files a verb reads and writes, a pipe would block, and a device could have no end. */
+static int check_is_regular(const char *path)
+{
+    struct stat s;
+    if (stat(path, &s) != 0 || S_ISREG(s.st_mode)) return ATTEND_OK;
+    return attend_fail(ATTEND_IO,
+                       "cannot write %s: it is a %s, not a regular file; move it, or choose another directory", path,
+                       S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket");
+}
+
 static int check_contents(const verb *v, const void *base, const used_files *u)
 {
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < u->count; i++) {
         const used_file *f = &u->list[i];
+        if (f->is_output && f->option && f->option->kind == OPTION_DIRECTORY) status = check_is_regular(f->path);
         if (!f->is_output || !f->option || (f->option->kind != OPTION_OUTPUT && f->option->kind != OPTION_FILE))
             continue;
         char before[64];
