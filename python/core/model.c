@@ -125,6 +125,18 @@ static PyObject *load(PyObject *type, PyObject *arguments, PyObject *keywords)
     return (PyObject *)m;
 }
 
+bool model_check_finite(const model_object *m, unsigned long long done, unsigned long long non_finite)
+{
+    if (done > 0 || non_finite == 0) return true;
+    PyObject *separator = PyUnicode_FromString(", "), *paths = separator ? PyUnicode_Join(separator, m->paths) : NULL;
+    const char *text = paths ? PyUnicode_AsUTF8AndSize(paths, NULL) : NULL;
+    if (!text) PyErr_Clear(); /* a name that is not UTF-8 */
+    core_raise(attend_check_finite(text ? text : "the model", non_finite, non_finite));
+    Py_XDECREF(separator);
+    Py_XDECREF(paths);
+    return false;
+}
+
 PyDoc_STRVAR(save_doc,
              "save($self, path, /)\n--\n\n"
              "Writes the model to a file, in its present precision. An existing model is replaced atomically; a\n"
