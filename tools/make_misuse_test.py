@@ -97,6 +97,7 @@ VALID_HERE = {
     "attend_swiglu.ab": "a_var()", "attend_add_learned_positions.table": "a_var()", "attend_backward_from.gradient": "scratch()",
     "attend_decoding_top_k.hypothesis": "0", "attend_optimizer_step.o": "an_optimizer()", "attend_pairs_specs.count": "2",
     "attend_monolingual_specs.names": '(const char *const[]){ "a", "b", "c", "d" }',
+    "attend_check_finite.non_finite": "0",
     "attend_device_select.name": '"cpu"', "attend_ranks_join.timeout": "60", "attend_ranks_host.rank": "0",
     "attend_cell_sequence.state": "a_state()", "attend_ctx_rewind.mark": "attend_ctx_mark(a_ctx())",
 }
