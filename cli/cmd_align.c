@@ -102,6 +102,7 @@ typedef struct job {
     attend_model *models[2];
     attend_scorer *scorers[2];
     align_links links;
+    unsigned long long aligned, non_finite[2]; /* pairs without a fault, and faults of each model */
 } job;
 
 /* ---- links of a pair ---- */
@@ -226,6 +227,9 @@ static int align_pair(job *j, const pair_reader *from, int first, int pair)
     const settings *s = j->s;
     const unsigned long long number = from->first + (unsigned long long)(first + pair);
     const attend_scored_pair *r = result_of(j, from, first, pair);
+    j->aligned += !r->fault;
+    for (int d = 0; d < 2; d++)
+        j->non_finite[d] += j->scorers[d] && attend_scorer_result(j->scorers[d], pair)->is_non_finite;
     if (r->fault && !s->quiet)
         attend_print(stderr, "attend align: pair %llu is not aligned: %s\n", number + 1, r->fault);
     if (r->fault && !s->gold && (s->json || s->kind == SOFT)) {
@@ -312,6 +316,10 @@ static int align_all(job *j, pair_reader *from)
     from->answers = true;
     while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0)
         status = align_batch(j, from);
+    /* a model that aligns nothing because of its own weights is an error */
+    const char *const models[2] = { j->s->model, j->s->reverse_model };
+    for (int d = 0; status == ATTEND_OK && j->aligned == 0 && d < 2; d++)
+        if (models[d]) status = attend_check_finite(models[d], j->non_finite[d], j->non_finite[d]);
     return status;
 }
 
@@ -393,10 +401,10 @@ static int check(const settings *s, const parsed *p)
 }
 
 /* Links are printed. */
-static output_content content(const void *from, const option *o)
+static attend_content content(const void *from, const option *o)
 {
     (void)from;
-    return strcmp(o->name, "save") == 0 ? CONTENT_ALIGNER : CONTENT_TEXT;
+    return strcmp(o->name, "save") == 0 ? ATTEND_CONTENT_ALIGNER : ATTEND_CONTENT_TEXT;
 }
 
 static const void *defaults(void)

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct settings {
@@ -90,10 +91,33 @@ static int check_is_not_trained(const settings *s, const parsed *p)
                        s->output, checkpoint);
 }
 
+/* Bytes of a model file; 0: unknown, and loading it says why. */
+static double size_of(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode) ? (double)file.st_size : 0;
+}
+
+/* --memory, before anything is loaded. Quantisation has the model and, at least, a quarter of it in 8 bits; an average has
+ * itself, the first model and one more. The word aligner of a shortlist has a limit of its own (make_shortlist). */
+static int check_memory(const settings *s, const parsed *p, bool quantize)
+{
+    enum { PROGRAM = 16 << 20 };
+    const double limit = (double)memory_limit(s->memory), mebibyte = 1 << 20;
+    double largest = s->model ? size_of(s->model) : 0;
+    for (int i = 0; s->average && i < p->positional_count; i++) largest = fmax(largest, size_of(p->positional[i]));
+    const double needed = PROGRAM + largest * (s->average ? 3 : 1.25);
+    if ((!quantize && !s->average) || limit == 0 || needed <= limit) return ATTEND_OK;
+    return attend_fail(ATTEND_BAD_USAGE, "%s takes at least %.0fM, and the memory limit is %.0f%c: raise it",
+                       s->average ? "the average" : "quantising the model", ceil(needed / mebibyte),
+                       limit < mebibyte ? limit / 1024 : limit / mebibyte, limit < mebibyte ? 'k' : 'M');
+}
+
 static int convert(const settings *s, const parsed *p, bool quantize)
 {
     attend_model *m = NULL;
     int status = check_is_not_trained(s, p);
+    if (status == ATTEND_OK) status = check_memory(s, p, quantize);
     if (status == ATTEND_OK)
         status = s->average ? attend_models_average(&m, p->positional, p->positional_count)
                             : attend_model_load(&m, s->model, NULL);
@@ -108,10 +132,10 @@ static int convert(const settings *s, const parsed *p, bool quantize)
     return status == ATTEND_OK ? 0 : cli_fail(&verb_convert, status);
 }
 
-static output_content content(const void *from, const option *o)
+static attend_content content(const void *from, const option *o)
 {
     (void)from, (void)o;
-    return CONTENT_MODEL;
+    return ATTEND_CONTENT_MODEL;
 }
 
 static const void *defaults(void)

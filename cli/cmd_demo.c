@@ -232,7 +232,8 @@ static int demo(settings *s)
     s->config.input_feeding = s->config.attention != NULL;
     s->config.heads = s->config.attention ? s->config.attention->usual_heads : 0;
     if (status == ATTEND_OK)
-        status = demo_files_write(&f, only_pairs ? s->write_pairs : s->output, (uint64_t)s->seed, s->pairs);
+        status = demo_files_write(&f, only_pairs ? s->write_pairs : s->output, only_pairs ? NULL : &s->config,
+                                  (uint64_t)s->seed, s->pairs);
     if (status == ATTEND_OK && only_pairs) {
         attend_print(stdout, "%s  %s\n%s  %s\n", f.train, f.valid, f.test, f.links);
     } else {

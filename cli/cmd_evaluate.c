@@ -102,7 +102,7 @@ static int translate(evaluation *e, const settings *s, const text_lines *sources
     int status = attend_model_load(&m, s->model, NULL);
     if (status == ATTEND_OK) status = fit_case(e, m, s);
     if (status == ATTEND_OK)
-        status = translate_lines(s->quiet ? NULL : &verb_evaluate, m, &o, sources, NULL, to, &cost);
+        status = translate_lines(s->quiet ? NULL : &verb_evaluate, s->model, m, &o, sources, NULL, to, &cost);
     attend_model_free(m);
     return status;
 }
@@ -252,10 +252,10 @@ static int run_evaluation(settings *s, const parsed *p, evaluation *e)
     return status;
 }
 
-static output_content content(const void *from, const option *o)
+static attend_content content(const void *from, const option *o)
 {
     (void)from;
-    return strcmp(o->name, "plot") == 0 ? CONTENT_SVG : CONTENT_TEXT;
+    return strcmp(o->name, "plot") == 0 ? ATTEND_CONTENT_SVG : ATTEND_CONTENT_TEXT;
 }
 
 static const void *defaults(void)

@@ -32,7 +32,7 @@ static const option table[] = {
     { "model", "SOURCE-TARGET=FILE",
       "a model and its languages, such as en-fr=FILE; may be repeated. Several models for the same languages form an "
       "ensemble",
-      OPTION_TEXTS, AT(models), 0, 0, NULL },
+      OPTION_NAMED_INPUTS, AT(models), 0, 0, NULL },
     { "listen", "ADDRESS",
       "where to accept connections: HOST:PORT, [::1]:PORT or unix:PATH; may be repeated (default: 127.0.0.1:5000, or "
       "the sockets of systemd)",

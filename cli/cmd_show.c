@@ -252,12 +252,13 @@ static show_format format_by_name(const char *output)
     return SHOW_FROM_OUTPUT;
 }
 
-static output_content content(const void *from, const option *o)
+static attend_content content(const void *from, const option *o)
 {
-    static const output_content contents[] = {
-        [SHOW_TERMINAL] = CONTENT_TEXT, [SHOW_SVG] = CONTENT_SVG,         [SHOW_PDF] = CONTENT_PDF,
-        [SHOW_PNG] = CONTENT_PNG,       [SHOW_HTML] = CONTENT_HTML,       [SHOW_JSON] = CONTENT_JSON,
-        [SHOW_NPZ] = CONTENT_NPZ,       [SHOW_FROM_OUTPUT] = CONTENT_TEXT
+    static const attend_content contents[] = {
+        [SHOW_TERMINAL] = ATTEND_CONTENT_TEXT, [SHOW_SVG] = ATTEND_CONTENT_SVG,
+        [SHOW_PDF] = ATTEND_CONTENT_PDF,       [SHOW_PNG] = ATTEND_CONTENT_PNG,
+        [SHOW_HTML] = ATTEND_CONTENT_HTML,     [SHOW_JSON] = ATTEND_CONTENT_JSON,
+        [SHOW_NPZ] = ATTEND_CONTENT_NPZ,       [SHOW_FROM_OUTPUT] = ATTEND_CONTENT_TEXT
     };
     const show_settings *s = from;
     (void)o;

@@ -223,6 +223,7 @@ typedef struct output {
     translation_writer writer;
     FILE *warnings;
     unknown_report unknown;
+    unsigned long long translated, non_finite; /* lines with a translation, and faults of the model */
 } output;
 
 static int flush(const translation_writer *w, const settings *s)
@@ -230,6 +231,22 @@ static int flush(const translation_writer *w, const settings *s)
     if (fflush(w->to) == 0 && !ferror(w->to)) return ATTEND_OK;
     return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output ? s->output : "standard output",
                        attend_errno_text(errno));
+}
+
+static void count_result(output *out, const attend_line_result *r)
+{
+    out->translated += !r->fault && *r->hypotheses[0].text;
+    out->non_finite += r->is_non_finite;
+}
+
+/* A model that has translated nothing because of its own weights is an error; a line without a translation is none. */
+static int check_finite(const output *out, const settings *s)
+{
+    char names[1024];
+    size_t used = 0;
+    for (int i = 0; i < s->models.count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", s->models.items[i]);
+    return out->translated > 0 ? ATTEND_OK : attend_check_finite(names, out->non_finite, out->non_finite);
 }
 
 /* Writes the results of `count` lines of the chunk, from `first` on. */
@@ -241,6 +258,7 @@ static int chunk_write(const chunk *c, int first, int count, output *out, const 
         const unsigned long long number = c->first + (unsigned long long)(first + i);
         const int status = unknown_report_add(&out->unknown, number, r);
         if (status != ATTEND_OK) return status;
+        count_result(out, r);
         if (r->fault && !s->quiet)
             attend_print(out->warnings,
                          "attend translate: line %llu is not translated: %s; its translation is an empty line\n",
@@ -276,6 +294,7 @@ static int parts_write(const chunk *c, const sentence_parts *p, int first, int c
         const attend_line_result *r = attend_translator_result(w->translator, i - first);
         status = unknown_report_add(&out->unknown, c->first + (unsigned long long)p->lines[i], r);
         if (status != ATTEND_OK) break;
+        count_result(out, r);
         if (r->fault && !s->quiet)
             attend_print(out->warnings,
                          "attend translate: line %llu: a sentence is not translated: %s; it is left out\n",
@@ -409,6 +428,8 @@ static int work(void *user, const attend_string *part, attend_string *result)
         if (status == ATTEND_OK) status = packed_add_text(result, texts[i], sizes[i]);
         free(texts[i]);
     }
+    if (status == ATTEND_OK) status = packed_add_number(result, out.translated);
+    if (status == ATTEND_OK) status = packed_add_number(result, out.non_finite);
     if (status == ATTEND_OK) status = unknown_report_pack(&out.unknown, result);
     unknown_report_free(&out.unknown);
     x->out->writer.links = out.writer.links, x->out->writer.link_capacity = out.writer.link_capacity;
@@ -424,6 +445,7 @@ static int take(void *user, const attend_string *result)
     const char *const text = packed_text(&r, &size), *const warnings = packed_text(&r, &warning_size);
     if (!text || !warnings) return shared_work_damaged();
     if (warning_size) fwrite(warnings, 1, warning_size, stderr); /* escaped already */
+    x->out->translated += packed_number(&r), x->out->non_finite += packed_number(&r);
     int status = unknown_report_add_packed(&x->out->unknown, &r);
     if (status != ATTEND_OK || x->ends) return status;
     if (size) fwrite(text, 1, size, x->out->writer.to);
@@ -449,7 +471,8 @@ static int stream(attend_translator *t, inputs *in, output *out, const settings 
     unsigned long long lines = 0;
     const int status = attend_ranks_count(job_ranks()) > 1 ? stream_shared(t, in, out, s, &lines)
                                                            : stream_alone(t, in, out, s, &lines);
-    if (status != ATTEND_OK || !in->unequal) return status;
+    if (status != ATTEND_OK) return status;
+    if (!in->unequal) return check_finite(out, s);
     return attend_fail(
         ATTEND_BAD_DATA,
         "%s has %s lines than %s; it must have one line, possibly empty, for each input line. %llu lines are "

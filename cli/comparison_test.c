@@ -80,7 +80,7 @@ static int write_translations(const comparison *c, const variant *x)
     return status;
 }
 
-static int translate(const comparison *c, variant *x, const attend_model *m, bool *stopped)
+static int translate(const comparison *c, variant *x, const char *path, const attend_model *m, bool *stopped)
 {
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     o.search.beam = (int)c->s->beam, o.search.length_penalty = c->s->length_penalty;
@@ -88,7 +88,7 @@ static int translate(const comparison *c, variant *x, const attend_model *m, boo
     o.memory = memory_limit(c->s->t.memory ? c->s->t.memory : MEMORY_DEFAULT);
     translate_cost cost;
     text_lines_free(&x->translations);
-    const int status = translate_lines(c->s->t.quiet ? NULL : c->v, m, &o, &c->e.test_set.sources, interrupt_stop,
+    const int status = translate_lines(c->s->t.quiet ? NULL : c->v, path, m, &o, &c->e.test_set.sources, interrupt_stop,
                                        &x->translations, &cost);
     x->r.translating = cost.seconds, x->r.translated = (double)cost.tokens;
     *stopped = cost.stopped;
@@ -102,7 +102,7 @@ int comparison_test(const comparison *c, variant *x, bool *stopped)
     int status = path ? attend_model_load(&m, path, NULL) : ATTEND_NO_MEMORY;
     *stopped = false;
     if (status == ATTEND_OK) x->r.parameters = (double)attend_params_size(attend_model_params(m));
-    if (status == ATTEND_OK) status = translate(c, x, m, stopped);
+    if (status == ATTEND_OK) status = translate(c, x, path, m, stopped);
     if (status == ATTEND_OK && !*stopped) status = score_targets(c, x, m, stopped);
     if (status == ATTEND_OK && !*stopped) status = write_translations(c, x);
     if (status == ATTEND_OK && !*stopped) status = comparison_save(c, x);

@@ -2,9 +2,12 @@
 
 #include "output_file.h"
 
-#include <attend/status.h>
+#include <attend/file_content.h>
+#include <attend/model.h>
 #include <attend/print.h>
+#include <attend/status.h>
 #include <attend/string.h>
+#include <attend/text.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +75,15 @@ static int write_file(const char *path, uint64_t seed, bool held_out, long long 
 
 /* ---- files of an earlier demo ---- */
 
+/* Whether a word of `size` bytes is among the words, each between spaces. */
+static bool is_demo_word(const char *words, const char *w, size_t size)
+{
+    char word[64];
+    if (size + 3 > sizeof word) return false;
+    snprintf(word, sizeof word, " %.*s ", (int)size, w);
+    return strstr(words, word) != NULL;
+}
+
 /* Whether the first line of a file is a pair of demo words. Most of them suffice: the words are those of this seed's first
  * pairs, and the file may be of another seed. */
 static bool is_demo_pair(const char *line, const char *words)
@@ -79,10 +91,8 @@ static bool is_demo_pair(const char *line, const char *words)
     int known = 0, count = 0;
     const char *end = line + strcspn(line, "\t\n");
     for (const char *w = line; w < end; w += strspn(w, " ")) {
-        char word[64];
         const size_t length = strcspn(w, " \t\n");
-        snprintf(word, sizeof word, " %.*s ", (int)length, w);
-        known += strstr(words, word) != NULL;
+        known += is_demo_word(words, w, length);
         count++, w += length;
     }
     return *end == '\t' && count > 0 && 4 * known >= 3 * count;
@@ -109,6 +119,49 @@ static bool is_own_links(char line[LINE], uint64_t seed)
     return strcmp(line, own) == 0;
 }
 
+/* Whether a model has the configuration of a demo, except for what follows from --attention and from the data, and for
+ * sizes that are 0 because the library chooses them. */
+static bool is_demo_config(const attend_config *a, const attend_config *demo)
+{
+    static const char *const varied[] = { "attention", "heads", "input-feeding", "source-vocab", "target-vocab" };
+    const attend_config_field *f;
+    for (int i = 0; (f = attend_config_field_at(i)); i++) {
+        char x[64], y[64];
+        bool is_varied = false;
+        for (size_t k = 0; k < sizeof varied / sizeof *varied; k++)
+            is_varied = is_varied || strcmp(f->name, varied[k]) == 0;
+        if (!is_varied && attend_config_get(a, f->name, x, sizeof x) == ATTEND_OK &&
+            attend_config_get(demo, f->name, y, sizeof y) == ATTEND_OK && strcmp(y, "0") != 0 && strcmp(x, y) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Whether most source tokens are demo words. */
+static bool has_demo_words(const attend_model *m, const char *words)
+{
+    int known = 0, count = 0;
+    attend_tokenizer *t = NULL;
+    if (attend_tokenizer_from_model(&t, m, "source") != ATTEND_OK) return false;
+    const bool are_words = attend_tokenizer_kind(t) == ATTEND_TOKENS_WORD;
+    for (int id = ATTEND_FIRST_TOKEN; are_words && id < attend_tokenizer_size(t); id++, count++) {
+        const char *token = attend_tokenizer_token(t, id);
+        known += is_demo_word(words, token, strlen(token));
+    }
+    attend_tokenizer_free(t);
+    return count > 0 && 4 * known >= 3 * count;
+}
+
+/* Whether a file is the model or the checkpoint of a demo: the training of a demo has sizes and words of its own. */
+static bool is_demo_model(const char *path, const attend_config *config, const char *words)
+{
+    attend_model *m = NULL;
+    const bool is_own = attend_model_load(&m, path, NULL) == ATTEND_OK && attend_model_member_count(m) == 1 &&
+                        is_demo_config(attend_model_config(m), config) && has_demo_words(m, words);
+    attend_model_free(m);
+    return is_own;
+}
+
 /* The words of many sources, each between spaces. */
 static int list_words(uint64_t seed, attend_string *words)
 {
@@ -123,9 +176,38 @@ static int list_words(uint64_t seed, attend_string *words)
     return status == ATTEND_OK ? attend_string_add(words, " ", 1) : status;
 }
 
+static bool has_bytes(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && s.st_size > 0;
+}
+
+static int not_from_a_demo(const char *path)
+{
+    return attend_fail(ATTEND_BAD_USAGE,
+                       "%s is not from a demo and would be overwritten; choose another directory, or move the file",
+                       path);
+}
+
+/* The model, and what training would replace or remove beside it. */
+static int check_models(const demo_files *f, const attend_config *config, const char *words)
+{
+    static const char *const suffixes[] = { "", ".checkpoint", ".single" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        const size_t size = strlen(f->model) + strlen(suffixes[i]) + 1;
+        char *path = malloc(size);
+        if (!path) return attend_fail(ATTEND_NO_MEMORY, "out of memory for file names");
+        snprintf(path, size, "%s%s", f->model, suffixes[i]);
+        const int status = has_bytes(path) && !is_demo_model(path, config, words) ? not_from_a_demo(path) : ATTEND_OK;
+        free(path);
+        if (status != ATTEND_OK) return status;
+    }
+    return ATTEND_OK;
+}
+
 /* Refuses to overwrite files that are not from a demo. A demo directory contains the links, which are written first, and
- * pairs of demo words. */
-static int check_directory(const demo_files *f, const char *directory, uint64_t seed)
+ * pairs of demo words. config: NULL if no model will be written. */
+static int check_directory(const demo_files *f, const char *directory, const attend_config *config, uint64_t seed)
 {
     const char *const pairs[] = { f->train, f->valid, f->test }, *const others[] = { f->model, f->page };
     char line[LINE];
@@ -136,6 +218,8 @@ static int check_directory(const demo_files *f, const char *directory, uint64_t 
         if (access(pairs[i], F_OK) == 0) found = pairs[i];
         if (read_line(pairs[i], line) && !is_demo_pair(line, words.text)) strange = pairs[i];
     }
+    if (status == ATTEND_OK && config) status = check_models(f, config, words.text);
+    if (status == ATTEND_OK && config) status = attend_content_check(f->page, ATTEND_CONTENT_HTML, NULL);
     attend_string_free(&words);
     for (int i = 0; i < 2; i++)
         if (access(others[i], F_OK) == 0) found = others[i];
@@ -145,16 +229,12 @@ static int check_directory(const demo_files *f, const char *directory, uint64_t 
             "%s is not from a demo (%s has no test.links) and would be overwritten; choose another directory", found,
             directory);
     if (status == ATTEND_OK && !found && read_line(f->links, line) && !is_own_links(line, seed)) strange = f->links;
-    if (status == ATTEND_OK && strange)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "%s is not from a demo and would be overwritten; choose another directory, or move the file",
-                           strange);
-    return status;
+    return status == ATTEND_OK && strange ? not_from_a_demo(strange) : status;
 }
 
 /* ---- all files ---- */
 
-int demo_files_write(demo_files *f, const char *directory, uint64_t seed, long long pairs)
+int demo_files_write(demo_files *f, const char *directory, const attend_config *config, uint64_t seed, long long pairs)
 {
     *f = (demo_files){ path_of(directory, "train.tsv"), path_of(directory, "valid.tsv"),
                        path_of(directory, "test.tsv"),  path_of(directory, "test.links"),
@@ -164,7 +244,7 @@ int demo_files_write(demo_files *f, const char *directory, uint64_t seed, long l
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return attend_fail(ATTEND_IO, "cannot create directory %s: %s; choose another with --output", directory,
                            attend_errno_text(errno));
-    int status = check_directory(f, directory, seed);
+    int status = check_directory(f, directory, config, seed);
     if (status == ATTEND_OK) status = write_file(f->links, seed, true, VALID, TEST, true);
     if (status == ATTEND_OK) status = write_file(f->test, seed, true, VALID, TEST, false);
     if (status == ATTEND_OK) status = write_file(f->valid, seed, true, 0, VALID, false);

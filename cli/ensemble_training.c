@@ -1,7 +1,6 @@
 #include "ensemble_training.h"
 
-#include "output_content.h"
-
+#include <attend/file_content.h>
 #include <attend/status.h>
 #include <ctype.h>
 #include <dirent.h>
@@ -41,14 +40,28 @@ static bool exists(const char *path)
     return path && access(path, F_OK) == 0;
 }
 
+/* Whether an ensemble has the attachments of a member, among them the id of its training; earlier versions had none. */
+static bool is_same_training(const attend_model *ensemble, const char *member)
+{
+    attend_model *m = NULL;
+    size_t sizes[2];
+    if (attend_model_load(&m, member, NULL) != ATTEND_OK) return false;
+    const void *ours = attend_model_attached(m, "training", &sizes[0]),
+               *theirs = attend_model_attached(ensemble, "training", &sizes[1]);
+    const bool is_same = ours && theirs ? sizes[0] == sizes[1] && memcmp(ours, theirs, sizes[0]) == 0 : !ours;
+    attend_model_free(m);
+    return is_same;
+}
+
 /* A member that was deleted is saved again from its checkpoint. */
-static bool has_first_member(const char *model)
+static bool is_of_first_member(const attend_model *ensemble, const char *model)
 {
     char *first = ensemble_member_path(model, 0), *checkpoint = path_of(model, directory_suffix, "1.checkpoint");
-    const bool has = exists(first) || exists(checkpoint);
+    const bool is_own = exists(checkpoint) ? is_same_training(ensemble, checkpoint)
+                                           : exists(first) && is_same_training(ensemble, first);
     free(first);
     free(checkpoint);
-    return has;
+    return is_own;
 }
 
 /* An ensemble of an earlier run is replaced; anything else is not, unless fresh is set, and never another kind of file. */
@@ -59,7 +72,7 @@ static int check_existing(const char *model, bool fresh)
     int status = checkpoint ? ATTEND_OK : ATTEND_NO_MEMORY;
     if (status == ATTEND_OK && exists(model)) {
         status = attend_model_load(&m, model, NULL);
-        const bool is_ours = status == ATTEND_OK && attend_model_member_count(m) > 1 && has_first_member(model);
+        const bool is_ours = status == ATTEND_OK && attend_model_member_count(m) > 1 && is_of_first_member(m, model);
         if (status == ATTEND_OK && !is_ours && !fresh)
             status = attend_fail(ATTEND_BAD_USAGE,
                                  "%s exists and is not from this training: choose another model path, or start afresh "
@@ -101,9 +114,10 @@ static int check_member_file(const char *path, const char *suffix)
     struct stat s;
     bool is_checkpoint;
     if (lstat(path, &s) != 0 || (S_ISREG(s.st_mode) && s.st_size == 0)) return ATTEND_OK;
-    if (S_ISREG(s.st_mode) && strcmp(suffix, ".svg") == 0) return output_content_check(path, CONTENT_SVG, "model");
+    if (S_ISREG(s.st_mode) && strcmp(suffix, ".svg") == 0)
+        return attend_content_check(path, ATTEND_CONTENT_SVG, "--model ");
     if (S_ISREG(s.st_mode) && strcmp(suffix, ".log.jsonl") == 0)
-        return output_content_check(path, CONTENT_JSON, "model");
+        return attend_content_check(path, ATTEND_CONTENT_JSON, "--model ");
     const bool is_lock = strcmp(suffix, ".lock") == 0;
     const int status = S_ISREG(s.st_mode) && !is_lock ? attend_is_checkpoint(path, &is_checkpoint) : ATTEND_BAD_MODEL;
     if (status != ATTEND_BAD_MODEL) return status;

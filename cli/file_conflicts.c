@@ -1,6 +1,6 @@
 /* file_conflicts.c: no verb writes to a file that it also reads, or that it writes in another way. Opening a file for
  * writing empties it, including lines not yet read; and of two outputs in one file, one is lost. Nor does an output
- * replace a file of another kind (output_content.h); for a model that is trained the library checks this, for a
+ * replace a file of another kind (attend/file_content.h); for a model that is trained the library checks this, for a
  * directory the verb. Two inputs cannot both be standard input: the second would be empty.
  *
  * The option tables say which options name inputs and which name outputs (option_kind). Together with the standard
@@ -207,6 +207,10 @@ static void add_option(used_files *u, const verb *v, const option *o, const void
     const texts_list *texts = at;
     const bool is_read = o->kind == OPTION_INPUTS || o->kind == OPTION_PLUGINS;
     for (int i = 0; is_read && i < texts->count; i++) add_input(u, o, texts->items[i]);
+    for (int i = 0; o->kind == OPTION_NAMED_INPUTS && i < texts->count; i++) {
+        const char *equals = strchr(texts->items[i], '=');
+        add_input(u, o, equals ? equals + 1 : NULL); /* NULL: the verb refuses it */
+    }
     const pairs_list *pairs = at;
     if (!option_takes_files(o)) return;
     for (int i = 0; i < pairs->count; i++) {
@@ -329,15 +333,27 @@ static int check(const verb *v, const used_files *u)
     return 0;
 }
 
+/* In a directory whose files a verb reads and writes, a pipe would block, and a device could have no end. */
+static int check_is_regular(const char *path)
+{
+    struct stat s;
+    if (stat(path, &s) != 0 || S_ISREG(s.st_mode)) return ATTEND_OK;
+    return attend_fail(ATTEND_IO,
+                       "cannot write %s: it is a %s, not a regular file; move it, or choose another directory", path,
+                       S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket");
+}
+
 static int check_contents(const verb *v, const void *base, const used_files *u)
 {
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < u->count; i++) {
         const used_file *f = &u->list[i];
+        if (f->is_output && f->option && f->option->kind == OPTION_DIRECTORY) status = check_is_regular(f->path);
         if (!f->is_output || !f->option || (f->option->kind != OPTION_OUTPUT && f->option->kind != OPTION_FILE))
             continue;
-        status =
-            output_content_check(f->path, v->content ? v->content(base, f->option) : CONTENT_TEXT, f->option->name);
+        char before[64];
+        snprintf(before, sizeof before, "--%s ", f->option->name);
+        status = attend_content_check(f->path, v->content ? v->content(base, f->option) : ATTEND_CONTENT_TEXT, before);
         if (status == ATTEND_OK) status = output_check_place(f->path, f->option->kind == OPTION_FILE);
     }
     return status == ATTEND_OK ? 0 : cli_fail(v, status);

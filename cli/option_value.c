@@ -88,7 +88,8 @@ bool option_is_text(const option *o)
 
 bool option_is_texts(const option *o)
 {
-    return o->kind == OPTION_TEXTS || o->kind == OPTION_INPUTS || o->kind == OPTION_PLUGINS;
+    return o->kind == OPTION_TEXTS || o->kind == OPTION_INPUTS || o->kind == OPTION_NAMED_INPUTS ||
+           o->kind == OPTION_PLUGINS;
 }
 
 bool option_takes_files(const option *o)
@@ -153,6 +154,7 @@ int option_assign(const verb *v, const option *o, void *base, const char *value)
         break;
     case OPTION_TEXTS:
     case OPTION_INPUTS:
+    case OPTION_NAMED_INPUTS:
         return add_text(v, o, to, value);
     case OPTION_PLUGINS:
         return add_plugin(v, o, to, value);

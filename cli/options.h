@@ -11,8 +11,6 @@
 #ifndef ATTEND_CLI_OPTIONS_H
 #define ATTEND_CLI_OPTIONS_H
 
-#include "output_content.h"
-
 #include <attend/attend.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,11 +19,12 @@
 /* The type of the member that an option sets, and for files whether they are read or written: before a verb runs, every
  * output is compared with every input and with every other output (file_conflicts.c). */
 typedef enum option_kind {
-    OPTION_FLAG,     /* bool */
-    OPTION_TEXT,     /* const char *; not the name of a file */
-    OPTION_TEXTS,    /* texts_list; the option may be repeated */
-    OPTION_INPUT,    /* const char *; a file that is read */
-    OPTION_INPUTS,   /* texts_list of such files; may be repeated */
+    OPTION_FLAG,         /* bool */
+    OPTION_TEXT,         /* const char *; not the name of a file */
+    OPTION_TEXTS,        /* texts_list; the option may be repeated */
+    OPTION_INPUT,        /* const char *; a file that is read */
+    OPTION_INPUTS,       /* texts_list of such files; may be repeated */
+    OPTION_NAMED_INPUTS, /* texts_list of NAME=FILE, a file that is read; may be repeated */
     OPTION_PLUGINS,  /* texts_list of score plug-ins, which are loaded before other options are read; may be repeated */
     OPTION_OUTPUT,   /* const char *; a file that is written, or standard output. %d stands for numbers if the verb
                         replaces it */
@@ -115,7 +114,7 @@ typedef struct verb {
     const char *const *directory_files;
     /* What the verb writes to an OPTION_OUTPUT or OPTION_FILE, after all options were parsed; an existing file of another kind is not
      * replaced. NULL: text. */
-    output_content (*content)(const void *settings, const option *o);
+    attend_content (*content)(const void *settings, const option *o);
     int (*run)(int argc, char **argv);
 } verb;
 

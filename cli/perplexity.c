@@ -30,13 +30,8 @@ void perplexity_add(perplexity *p, const attend_scored_pair *line)
 
 int perplexity_check(const verb *v, const perplexity *p, const char *model)
 {
-    if (p->non_finite == 0) return 0;
-    attend_fail(
-        ATTEND_FAILED,
-        "%s: the model's probabilities are not finite for %llu of %llu lines: its weights are too large, as after "
-        "training that diverged; train it again with a lower learning rate",
-        model, p->non_finite, p->lines + p->faults);
-    return cli_fail(v, ATTEND_FAILED);
+    const int status = attend_check_finite(model, p->non_finite, p->lines + p->faults);
+    return status == ATTEND_OK ? 0 : cli_fail(v, status);
 }
 
 double perplexity_of(const perplexity *p, perplexity_unit unit)

@@ -57,7 +57,8 @@ static int translate(evaluation *e, const train_settings *s, const char *model, 
     int status = attend_model_load(&m, model, NULL);
     if (status == ATTEND_OK) status = attend_tokenizer_from_model(&t, m, "target");
     for (int i = 0; status == ATTEND_OK && i < METRICS; i++) e->options[i].lowercase = attend_tokenizer_is_lowercase(t);
-    if (status == ATTEND_OK) status = translate_lines(NULL, m, &o, &sources, interrupt_stop, &e->systems[0], &cost);
+    if (status == ATTEND_OK)
+        status = translate_lines(NULL, model, m, &o, &sources, interrupt_stop, &e->systems[0], &cost);
     *stopped = cost.stopped;
     attend_tokenizer_free(t);
     attend_model_free(m);

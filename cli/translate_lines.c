@@ -19,13 +19,14 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int take_one(const verb *v, const char *text, size_t size, int tokens, const char *fault, text_lines *to,
-                    translate_cost *cost)
+static int take_one(const verb *v, const char *text, size_t size, int tokens, const char *fault, bool is_non_finite,
+                    text_lines *to, translate_cost *cost)
 {
     if (fault && v)
         attend_print(stderr, "attend %s: source %d is not translated: %s; its translation is an empty line\n", v->name,
                      to->count + 1, fault);
     cost->tokens += (unsigned long long)tokens + 1;
+    cost->translated += !fault && size > 0, cost->non_finite += is_non_finite;
     return text_lines_add(to, text, size);
 }
 
@@ -35,7 +36,7 @@ static int take_results(const verb *v, const attend_translator *t, int count, te
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const attend_line_result *r = attend_translator_result(t, i);
         const attend_hypothesis *h = &r->hypotheses[0];
-        status = take_one(v, h->text, strlen(h->text), h->count, r->fault, to, cost);
+        status = take_one(v, h->text, strlen(h->text), h->count, r->fault, r->is_non_finite, to, cost);
     }
     return status;
 }
@@ -125,6 +126,7 @@ static int work(void *user, const attend_string *part, attend_string *result)
             status = packed_add_text(result, h->text, strlen(h->text));
             if (status == ATTEND_OK) status = packed_add_number(result, (uint64_t)h->count);
             if (status == ATTEND_OK) status = packed_add_text(result, r->fault, r->fault ? strlen(r->fault) : 0);
+            if (status == ATTEND_OK) status = packed_add_number(result, r->is_non_finite);
         }
     }
     return status;
@@ -141,8 +143,9 @@ static int take(void *user, const attend_string *result)
         const char *text = packed_text(&r, &size);
         const int tokens = (int)packed_number(&r);
         const char *fault = packed_text(&r, NULL);
+        const bool is_non_finite = packed_number(&r) != 0;
         if (!text || r.is_damaged) return shared_work_damaged();
-        status = take_one(x->v, text, size, tokens, fault, x->to, x->cost);
+        status = take_one(x->v, text, size, tokens, fault, is_non_finite, x->to, x->cost);
     }
     return status;
 }
@@ -155,8 +158,8 @@ static int translate_shared(shared_lines *x)
     return status;
 }
 
-int translate_lines(const verb *v, const attend_model *m, const attend_translator_options *o, const text_lines *sources,
-                    bool (*stop)(void *), text_lines *to, translate_cost *cost)
+int translate_lines(const verb *v, const char *model, const attend_model *m, const attend_translator_options *o,
+                    const text_lines *sources, bool (*stop)(void *), text_lines *to, translate_cost *cost)
 {
     attend_translator *t = NULL;
     *cost = (translate_cost){ 0 };
@@ -169,5 +172,7 @@ int translate_lines(const verb *v, const attend_model *m, const attend_translato
             attend_ranks_count(job_ranks()) > 1 ? translate_shared(&x) : translate_alone(v, t, sources, stop, to, cost);
     cost->seconds = now() - began;
     attend_translator_free(t);
+    if (status == ATTEND_OK && cost->translated == 0)
+        status = attend_check_finite(model, cost->non_finite, cost->non_finite);
     return status;
 }

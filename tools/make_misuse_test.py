@@ -97,6 +97,7 @@ VALID_HERE = {
     "attend_swiglu.ab": "a_var()", "attend_add_learned_positions.table": "a_var()", "attend_backward_from.gradient": "scratch()",
     "attend_decoding_top_k.hypothesis": "0", "attend_optimizer_step.o": "an_optimizer()", "attend_pairs_specs.count": "2",
     "attend_monolingual_specs.names": '(const char *const[]){ "a", "b", "c", "d" }',
+    "attend_check_finite.non_finite": "0",
     "attend_device_select.name": '"cpu"', "attend_ranks_join.timeout": "60", "attend_ranks_host.rank": "0",
     "attend_cell_sequence.state": "a_state()", "attend_ctx_rewind.mark": "attend_ctx_mark(a_ctx())",
 }
@@ -108,7 +109,7 @@ MAY_BE_NULL = """
 attend_linear.b attend_source_new.parameters attend_source_new.values attend_attention.inputs attend_attention.weights
 attend_runner_forward.weights attend_runner_forward.scores attend_runner_backward.dweights attend_cache_append.value
 attend_cache_present.key attend_cache_present.value attend_check_gradients.user attend_data_check.valid attend_json_to_sink.user
-attend_map_selection_add.gold attend_metric_bootstrap.other attend_model_load.options attend_model_load_bytes.options
+attend_content_check.before attend_map_selection_add.gold attend_metric_bootstrap.other attend_model_load.options attend_model_load_bytes.options
 attend_model_attached.size attend_model_loss.options attend_model_score.log_probability attend_model_score.row_log_probability
 attend_model_score.weights attend_cell_sequence.state attend_lstmn_sequence.io attend_lstmn_tape_width.source
 attend_cross_entropy.nll attend_parse_real.end attend_parse_integer.end attend_parse_unsigned.end attend_score_names.out

@@ -30,6 +30,7 @@ static bool is_file(const option *o)
     switch (o->kind) {
     case OPTION_INPUT:
     case OPTION_INPUTS:
+    case OPTION_NAMED_INPUTS:
     case OPTION_PLUGINS:
     case OPTION_OUTPUT:
     case OPTION_FILE:
@@ -51,6 +52,7 @@ bool manual_files_are_declared(const verb *v)
         bool has_file_name = false;
         for (size_t k = 0; o->argument && k < sizeof files / sizeof *files; k++)
             has_file_name |= strncmp(o->argument, files[k], strlen(files[k])) == 0;
+        has_file_name |= o->argument && strstr(o->argument, "=FILE");
         if (has_file_name == is_file(o) && !(o->kind == OPTION_DIRECTORY && !v->directory_files)) continue;
         fprintf(stderr,
                 "attend_manual: attend %s --%s: an option whose value is a file needs a kind that says whether it is "
@@ -65,6 +67,7 @@ value_kind manual_value(const option_shown *shown)
 {
     if (!shown->argument) return VALUE_NONE;
     if (shown->entry && shown->entry->kind == OPTION_CHOICE) return VALUE_CHOICE;
+    if (shown->entry && shown->entry->kind == OPTION_NAMED_INPUTS) return VALUE_OTHER;
     if (shown->entry && is_file(shown->entry)) return VALUE_FILE;
     return has_alternatives(shown->argument) ? VALUE_CHOICE : VALUE_OTHER;
 }
@@ -82,6 +85,6 @@ bool manual_repeats(const option_shown *shown)
 {
     if (!shown->entry) return false;
     const option_kind kind = shown->entry->kind;
-    return kind == OPTION_TEXTS || kind == OPTION_INPUTS || kind == OPTION_PLUGINS || kind == OPTION_PAIRS ||
-           kind == OPTION_DATA;
+    return kind == OPTION_TEXTS || kind == OPTION_INPUTS || kind == OPTION_NAMED_INPUTS || kind == OPTION_PLUGINS ||
+           kind == OPTION_PAIRS || kind == OPTION_DATA;
 }

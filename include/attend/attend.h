@@ -12,6 +12,7 @@
 #include <attend/data_check.h>
 #include <attend/device.h>
 #include <attend/file.h>
+#include <attend/file_content.h>
 #include <attend/grid.h>
 #include <attend/json.h>
 #include <attend/json_reader.h>

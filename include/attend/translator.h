@@ -100,8 +100,13 @@ typedef struct attend_line_result {
     bool has_null; /* a word that attends most to the source's end has no link (attend_alignment_has_null) */
     const attend_unknown *unknowns; /* (unknown_count) of the line; also with a language model */
     int unknown_count;
-    const char *fault; /* why the line could not be translated; NULL: it could */
+    const char *fault;  /* why the line could not be translated; NULL: it could */
+    bool is_non_finite; /* the fault is the model's: its probabilities for the line are not finite */
 } attend_line_result;
+
+/* Refuses a model (a file name) whose results are missing for `non_finite` of so many lines or pairs because its
+ * probabilities are not finite: ATTEND_BAD_MODEL unless there are none. */
+int attend_check_finite(const char *model, uint64_t non_finite, uint64_t lines);
 
 typedef struct attend_translator attend_translator;
 

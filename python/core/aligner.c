@@ -2,6 +2,7 @@
 #include "core.h"
 
 #include <attend/aligner.h>
+#include <attend/file_content.h>
 #include <attend/metric.h>
 #include <attend/processors.h>
 #include <string.h>
@@ -127,7 +128,10 @@ static PyObject *load(PyObject *type, PyObject *arguments, PyObject *keywords)
     return status == ATTEND_OK ? wrap(a) : core_raise(status);
 }
 
-PyDoc_STRVAR(save_doc, "save($self, path, /)\n--\n\nWrites the aligner to a file, which is replaced atomically.");
+PyDoc_STRVAR(save_doc,
+             "save($self, path, /)\n--\n\n"
+             "Writes the aligner to a file. An existing aligner is replaced atomically; any other kind of file is\n"
+             "not replaced: ValueError.");
 
 static PyObject *save(PyObject *self, PyObject *to)
 {
@@ -139,7 +143,8 @@ static PyObject *save(PyObject *self, PyObject *to)
         core_paths_free(&path);
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status = attend_aligner_save(o->aligner, path.names[0]);
+    Py_BEGIN_ALLOW_THREADS status = attend_content_check(path.names[0], ATTEND_CONTENT_ALIGNER, NULL);
+    if (status == ATTEND_OK) status = attend_aligner_save(o->aligner, path.names[0]);
     Py_END_ALLOW_THREADS o->is_busy = false;
     core_paths_free(&path);
     return status == ATTEND_OK ? Py_NewRef(Py_None) : core_raise(status);

@@ -1,6 +1,7 @@
 /* model.c: attend.Model: loading, saving and what a model is. */
 #include "model.h"
 
+#include <attend/file_content.h>
 #include <attend/processors.h>
 #include <attend/text.h>
 #include <stdlib.h>
@@ -124,8 +125,22 @@ static PyObject *load(PyObject *type, PyObject *arguments, PyObject *keywords)
     return (PyObject *)m;
 }
 
-PyDoc_STRVAR(save_doc, "save($self, path, /)\n--\n\n"
-                       "Writes the model to a file, in its present precision. The file is replaced atomically.");
+bool model_check_finite(const model_object *m, unsigned long long done, unsigned long long non_finite)
+{
+    if (done > 0 || non_finite == 0) return true;
+    PyObject *separator = PyUnicode_FromString(", "), *paths = separator ? PyUnicode_Join(separator, m->paths) : NULL;
+    const char *text = paths ? PyUnicode_AsUTF8AndSize(paths, NULL) : NULL;
+    if (!text) PyErr_Clear(); /* a name that is not UTF-8 */
+    core_raise(attend_check_finite(text ? text : "the model", non_finite, non_finite));
+    Py_XDECREF(separator);
+    Py_XDECREF(paths);
+    return false;
+}
+
+PyDoc_STRVAR(save_doc,
+             "save($self, path, /)\n--\n\n"
+             "Writes the model to a file, in its present precision. An existing model is replaced atomically; a\n"
+             "checkpoint, and any other kind of file, is not replaced: ValueError.");
 
 static PyObject *save(PyObject *self, PyObject *path)
 {
@@ -133,7 +148,8 @@ static PyObject *save(PyObject *self, PyObject *path)
     core_paths to;
     int status;
     if (!m || !core_paths_read(&to, path, "path")) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = attend_model_save(m, to.names[0]);
+    Py_BEGIN_ALLOW_THREADS status = attend_content_check(to.names[0], ATTEND_CONTENT_MODEL, NULL);
+    if (status == ATTEND_OK) status = attend_model_save(m, to.names[0]);
     Py_END_ALLOW_THREADS core_paths_free(&to);
     return status == ATTEND_OK ? Py_NewRef(Py_None) : core_raise(status);
 }

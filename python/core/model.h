@@ -46,6 +46,10 @@ bool model_is_language_model(const model_object *m);
 /* The only model. An exception if there are several: `what` needs a single one. */
 const attend_model *model_single(const model_object *m, const char *what);
 
+/* An exception, and false, if nothing was computed (`done` lines or pairs) and for `non_finite` the probabilities are not
+ * finite: the fault is the model's. */
+bool model_check_finite(const model_object *m, unsigned long long done, unsigned long long non_finite);
+
 /* A context with the model's threads and precision, freed by attend_ctx_free; NULL: *status says why. */
 attend_ctx *model_context(const model_object *m, int *status);
 

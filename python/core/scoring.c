@@ -86,6 +86,7 @@ static PyObject *run(const request *q, PyObject *(*visit)(const request *q, cons
     if (status != ATTEND_OK) return core_raise(status);
     const unsigned generation = core_generation;
     PyObject *list = PyList_New(count);
+    unsigned long long scored = 0, non_finite = 0;
     for (int first = 0, done = 0; list && first < count; first += done) {
         const int part = count - first < MAX_PAIRS ? count - first : MAX_PAIRS;
         Py_BEGIN_ALLOW_THREADS status =
@@ -94,11 +95,14 @@ static PyObject *run(const request *q, PyObject *(*visit)(const request *q, cons
         Py_END_ALLOW_THREADS if (status != ATTEND_OK) core_raise(status);
         bool ok = status == ATTEND_OK;
         for (int i = 0; ok && i < done; i++) {
-            PyObject *r = visit(q, attend_scorer_result(s, i));
+            const attend_scored_pair *p = attend_scorer_result(s, i);
+            PyObject *r = visit(q, p);
             ok = r && PyList_SetItem(list, first + i, r) == 0;
+            scored += !p->fault, non_finite += p->is_non_finite;
         }
         if (!ok || PyErr_CheckSignals() < 0) Py_CLEAR(list);
     }
+    if (list && !model_check_finite(q->m, scored, non_finite)) Py_CLEAR(list);
     if (generation == core_generation) {
         if (list)
             give_scorer(q, s);
@@ -198,7 +202,8 @@ const char model_score_doc[] =
     "return_attention  the attention weights while the model predicts the target, and the alignment\n"
     "layer, head       the map that is the attention, from 0; -1: the mean over all; None: the model's own\n"
     "unit              what links count: 'auto', 'word', 'piece' or 'character'\n\n"
-    "A pair that cannot be scored has a `fault`; it raises no exception.";
+    "A pair that cannot be scored has a `fault`; it raises no exception, unless nothing is scored because the\n"
+    "model's probabilities are not finite: ModelError.";
 
 PyObject *model_score(PyObject *self, PyObject *arguments, PyObject *keywords)
 {

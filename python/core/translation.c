@@ -77,6 +77,7 @@ static PyObject *run(const request *q, attend_translator *t)
 {
     PyObject *list = PyList_New(q->lines.count);
     int status = ATTEND_OK, end = 0, done = 0;
+    unsigned long long translated = 0, non_finite = 0;
     for (int first = 0; list && first < q->lines.count; first += done) {
         if (first >= end) end = chunk_end(&q->lines, first);
         Py_BEGIN_ALLOW_THREADS status =
@@ -85,7 +86,12 @@ static PyObject *run(const request *q, attend_translator *t)
                                        q->has_prefixes ? q->prefixes.size + first : NULL, &done);
         Py_END_ALLOW_THREADS if (status != ATTEND_OK) core_raise(status);
         if (status != ATTEND_OK || !add_results(q, t, first, done, list) || PyErr_CheckSignals() < 0) Py_CLEAR(list);
+        for (int i = 0; list && i < done; i++) {
+            const attend_line_result *r = attend_translator_result(t, i);
+            translated += !r->fault && *r->hypotheses[0].text, non_finite += r->is_non_finite;
+        }
     }
+    if (list && !model_check_finite(q->result.m, translated, non_finite)) Py_CLEAR(list);
     return list;
 }
 
@@ -233,7 +239,8 @@ const char model_translate_doc[] =
     "return_attention  True: the attention weights of the alignment; 'all': of every layer and head\n"
     "batch_tokens      maximum source tokens of a batch\n"
     "max_input_length  longer lines, in tokens, are not translated\n\n"
-    "A line that cannot be translated has an empty text and a `fault`; it raises no exception.";
+    "A line that cannot be translated has an empty text and a `fault`; it raises no exception, unless nothing is\n"
+    "translated because the model's probabilities are not finite: ModelError.";
 
 PyObject *model_translate(PyObject *self, PyObject *arguments, PyObject *keywords)
 {

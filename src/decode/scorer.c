@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "core/tape.h"
 #include "decode/memory_limit.h"
+#include "decode/non_finite.h"
 #include "decode/word_links.h"
 #include "model/model.h"
 #include "text/pipeline.h"
@@ -258,7 +259,7 @@ static int score_group(attend_scorer *s, attend_ctx *c, int first, int count)
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         scorer_pair *p = valid_pair(s, first + i);
         p->is_non_finite = !isfinite(sums[i]);
-        if (p->is_non_finite) p->fault = "the model's probabilities for it are not finite";
+        if (p->is_non_finite) p->fault = attend_non_finite_fault;
         s->results[s->valid[first + i]].log_probability = p->is_non_finite ? 0 : sums[i];
         if (!s->weights) continue;
         average_maps(s, s->alignment, from, area_of(p), (size_t)p->sides[0].count, s->mean_maps + p->weights);

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "decode/non_finite.h"
 #include <string.h>
 
 int attend_translator_line_tokens(const translator_line *line)
@@ -71,6 +72,6 @@ int attend_translator_decode_line(attend_ctx *const *contexts, const translator_
     if (status == ATTEND_OK && attend_search_result_count(line->own_search, 0) > 0)
         return attend_translator_write(line, line->own_search, 0);
     if (status != ATTEND_FAILED) return status;
-    line->result.fault = line->fault = "the model's probabilities for it are not finite";
+    line->result.fault = line->fault = attend_non_finite_fault, line->result.is_non_finite = true;
     return ATTEND_OK;
 }

@@ -99,6 +99,12 @@ static void add_header(attend_checksum *c, const attend_tensor_file *file)
     attend_checksum_add(c, rest, (size_t)(file->head + file->data_at - rest));
 }
 
+void attend_tensor_file_checksum(const attend_tensor_file *file, char digits[ATTEND_TENSOR_CHECKSUM])
+{
+    snprintf(digits, ATTEND_TENSOR_CHECKSUM, "%.*s", ATTEND_CHECKSUM_DIGITS,
+             file->header.checksum ? file->header.checksum : "");
+}
+
 static int check_checksum(const attend_checksum *c, const attend_tensor_file *file)
 {
     char computed[ATTEND_CHECKSUM_DIGITS];

@@ -53,6 +53,7 @@ enum {
     ATTEND_TENSOR_NAME = 512,        /* maximum bytes of a name or metadata key */
     ATTEND_TENSOR_COUNT = 1 << 17,   /* maximum tensors, and maximum pairs of metadata */
     ATTEND_TENSOR_HEADER = 64 << 20, /* maximum bytes of a header */
+    ATTEND_TENSOR_CHECKSUM = 17,     /* bytes of the digits of a checksum, with '\0' */
     /* flags */
     ATTEND_TENSOR_SKIP_CHECKSUM = 1 << 0, /* do not verify the checksum */
     ATTEND_TENSOR_HEADER_ONLY = 1 << 1    /* do not read the data: see attend_tensor_file_load */
@@ -113,6 +114,9 @@ int attend_tensor_file_check(const attend_tensor_file *file);
 size_t attend_tensor_file_metadata_count(const attend_tensor_file *file);
 const attend_metadata *attend_tensor_file_metadata_at(const attend_tensor_file *file, size_t i); /* sorted by key */
 const char *attend_tensor_file_metadata(const attend_tensor_file *file, const char *key);        /* NULL: none */
+
+/* The digits of the checksum that the file states; "": it has none. */
+void attend_tensor_file_checksum(const attend_tensor_file *file, char digits[ATTEND_TENSOR_CHECKSUM]);
 
 /* Replaces the file at `path` atomically (core/atomic_file.h). The same input gives the same bytes. The data starts
  * at a multiple of 64. Tensors with larger elements come first, otherwise in the given order, so that each is aligned

@@ -287,10 +287,14 @@ static int encode_batch(attend_batches *b, const member *members, int count)
     return ATTEND_OK;
 }
 
-static int check_position(const attend_batches *b, const attend_batch_position *p)
+/* Makes its pool. */
+int attend_batches_check(attend_batches *b, const attend_batch_position *p, int *part)
 {
-    if (p->pool < b->pools && p->epoch <= UINT32_MAX && (!b->ready || p->batch < (uint64_t)b->batch_count))
-        return ATTEND_OK;
+    int status = ATTEND_OK;
+    if (b->epoch != p->epoch || b->pool != p->pool) b->ready = false;
+    *part = p->epoch > UINT32_MAX ? 0 : p->pool >= b->pools ? 1 : 2;
+    if (*part == 2 && !b->ready) status = make_pool(b, p->epoch, p->pool);
+    if (status != ATTEND_OK || (*part == 2 && p->batch < (uint64_t)b->batch_count)) return status;
     return attend_fail(
         ATTEND_BAD_USAGE,
         "there is no batch %llu in pool %llu of epoch %llu; the position was saved with other data or options",
@@ -309,11 +313,7 @@ static void advance(const attend_batches *b, attend_batch_position *p)
 /* has_tokens: reads the tokens, not only the lengths. */
 static int next(attend_batches *b, attend_batch_position *position, attend_batch *batch, bool has_tokens)
 {
-    if (b->epoch != position->epoch || b->pool != position->pool) b->ready = false;
-    int status = check_position(b, position);
-    if (status != ATTEND_OK) return status;
-    if (!b->ready) status = make_pool(b, position->epoch, position->pool);
-    if (status == ATTEND_OK) status = check_position(b, position); /* now that the pool's batches are known */
+    int part, status = attend_batches_check(b, position, &part);
     if (status != ATTEND_OK) return status;
     const int at = b->order[position->batch], count = b->starts[at + 1] - b->starts[at];
     const member *members = b->members + b->starts[at];

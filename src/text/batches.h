@@ -61,7 +61,11 @@ void attend_batches_free(attend_batches *b);
  * ATTEND_NO_MEMORY. */
 int attend_batches_next(attend_batches *b, attend_batch_position *position, attend_batch *batch);
 
-/* The same without tokens: batch->pairs has lengths only. Not with options.encode, whose lengths are known only when texts
+/* Whether there is a batch at a position: ATTEND_BAD_USAGE if not; then *part says which part of the position has no
+ * batch: 0 the epoch, 1 the pool, 2 the batch. */
+int attend_batches_check(attend_batches *b, const attend_batch_position *position, int *part);
+
+/* The same as attend_batches_next without tokens: batch->pairs has lengths only. Not with options.encode, whose lengths are known only when texts
  * are encoded. */
 int attend_batches_next_lengths(attend_batches *b, attend_batch_position *position, attend_batch *batch);
 /* Whether lengths can be known without tokens. */

@@ -55,8 +55,9 @@ static void add_number(metadata_list *m, const char *kind, const char *name, dou
 /* ---- the state ---- */
 
 /* The C type of a field, and the numbers that it may have in a file: COUNT: uint64_t, up to INT64_MAX; INT: int, not
- * negative; FINITE: double; FACTOR: double, above 0 and at most 1; SCORE: double, also NaN (not known) and infinite. */
-typedef enum state_kind { COUNT, INT, FINITE, FACTOR, SCORE } state_kind;
+ * negative; FINITE: double; FACTOR: double, above 0 and at most 1; BEST: double, not negative, also NaN (not known); SCORE:
+ * the same, also infinite; LOSS: double, also NaN and infinite. */
+typedef enum state_kind { COUNT, INT, FINITE, FACTOR, BEST, SCORE, LOSS } state_kind;
 
 typedef struct state_field {
     const char *name;
@@ -77,7 +78,7 @@ static const state_field state_fields[] = {
     STATE("rows", rows, COUNT),
     STATE("loss", loss, FINITE),
     STATE("loss_rows", loss_rows, COUNT),
-    STATE("best", best, SCORE),
+    STATE("best", best, BEST),
     STATE("best_update", best_update, COUNT),
     STATE("since_best", validations_since_best, INT),
     STATE("since_fall", validations_since_reduction, INT),
@@ -86,7 +87,7 @@ static const state_field state_fields[] = {
     STATE("returns", rollbacks, INT),
     STATE("rate_share", rate_factor, FACTOR),
     STATE("baseline", baseline, FINITE),
-    STATE("valid_loss", valid_loss, SCORE),
+    STATE("valid_loss", valid_loss, LOSS),
     STATE("valid_score", valid_score, SCORE),
     STATE("journal", log_bytes, COUNT),
 };
@@ -110,19 +111,15 @@ static void put_state(metadata_list *m, const training_state *s, uint64_t steps)
     add_text(m, "state", "steps", text);
 }
 
-static const char id_key[] = "training.state.id"; /* missing in version 0.1 */
+enum { ID_SIZE = 17 }; /* 16 digits and '\0' */
 
-static void put_id(metadata_list *m, uint64_t id)
+/* Missing in version 0.1. The model that is replaced is no matter once this training has saved its own. */
+static void put_identity(metadata_list *m, const training_run *run)
 {
-    char text[20];
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)id);
-    if (id != 0) add_text(m, "state", "id", text);
-}
-
-static uint64_t get_id(const attend_tensor_file *file)
-{
-    const char *text = attend_tensor_file_metadata(file, id_key);
-    return text ? strtoull(text, NULL, 16) : 0;
+    char text[ID_SIZE];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)run->id);
+    if (run->id != 0) add_text(m, "state", "id", text);
+    if (!run->has_saved && *run->replaces) add_text(m, "state", "replaces", run->replaces);
 }
 
 static int get_entry(const attend_tensor_file *file, const char *path, const char *kind, const char *name,
@@ -163,7 +160,8 @@ static bool read_number(const char *text, state_kind kind, void *to)
         *(int *)to = (int)count;
         return true;
     }
-    if (!read_real(text, &x) || (kind == FINITE && !isfinite(x)) || (kind == FACTOR && !(x > 0 && x <= 1)))
+    if (!read_real(text, &x) || (kind == FINITE && !isfinite(x)) || (kind == FACTOR && !(x > 0 && x <= 1)) ||
+        ((kind == BEST || kind == SCORE) && x < 0) || (kind == BEST && isinf(x)))
         return false;
     *(double *)to = x;
     return true;
@@ -177,6 +175,13 @@ static int bad_number(const char *path, const char *kind, const char *name, cons
                        path, kind, name, text);
 }
 
+static int bad_state(const attend_tensor_file *file, const char *path, const char *name)
+{
+    char key[NAME_SIZE];
+    snprintf(key, sizeof key, "training.state.%s", name);
+    return bad_number(path, "state", name, attend_tensor_file_metadata(file, key));
+}
+
 static int get_state(const attend_tensor_file *file, const char *path, training_state *s)
 {
     for (int i = 0; i < STATE_FIELDS; i++) {
@@ -186,8 +191,39 @@ static int get_state(const attend_tensor_file *file, const char *path, training_
         if (!read_number(text, state_fields[i].kind, (char *)s + state_fields[i].offset))
             return bad_number(path, "state", state_fields[i].name, text);
     }
-    if (s->best_update <= s->update) return ATTEND_OK;
-    return bad_number(path, "state", "best_update", attend_tensor_file_metadata(file, "training.state.best_update"));
+    const struct {
+        const char *name;
+        uint64_t value, max;
+    } limited[] = { { "best_update", s->best_update, s->update },
+                    { "since_best", (uint64_t)s->validations_since_best, s->update },
+                    { "since_fall", (uint64_t)s->validations_since_reduction, s->update },
+                    { "falls", (uint64_t)s->rate_reductions, s->update },
+                    { "loss_rows", s->loss_rows, s->rows } };
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
+        if (limited[i].value > limited[i].max) return bad_state(file, path, limited[i].name);
+    return ATTEND_OK;
+}
+
+/* 16 hexadecimal digits, or none. */
+static int get_digits(const attend_tensor_file *file, const char *path, const char *name, char digits[ID_SIZE])
+{
+    char key[NAME_SIZE];
+    snprintf(key, sizeof key, "training.state.%s", name);
+    const char *text = attend_tensor_file_metadata(file, key);
+    *digits = '\0';
+    if (!text) return ATTEND_OK;
+    if (strlen(text) != ID_SIZE - 1 || strspn(text, "0123456789abcdef") != ID_SIZE - 1)
+        return bad_number(path, "state", name, text);
+    memcpy(digits, text, ID_SIZE);
+    return ATTEND_OK;
+}
+
+static int get_id(const attend_tensor_file *file, const char *path, uint64_t *id)
+{
+    char digits[ID_SIZE];
+    const int status = get_digits(file, path, "id", digits);
+    *id = status == ATTEND_OK ? strtoull(digits, NULL, 16) : 0;
+    return status == ATTEND_OK && *digits && *id == 0 ? bad_number(path, "state", "id", digits) : status;
 }
 
 /* The number of steps of the optimizer: skipped updates are not counted. */
@@ -546,7 +582,7 @@ int attend_checkpoint_save(training_run *run)
     if (status == ATTEND_OK) status = arrays_new(run, &a);
     if (status == ATTEND_OK && attend_training_writes(run)) {
         put_state(m, &run->state, attend_optimizer_steps(run->optimizer));
-        put_id(m, run->id);
+        put_identity(m, run);
         put_options(m, run);
         add_text(m, "option", device_key, device_name());
         for (int i = 0; i < m->count; i++) metadata[i] = (attend_metadata){ m->list[i].name, m->list[i].text };
@@ -594,7 +630,8 @@ static int load_state(training_run *run)
     int status = get_state(run->checkpoint, path, &run->state);
     if (status == ATTEND_OK && run->intervals.valid_every == 0) /* else a rollback */
         status = get_valid_every(run->checkpoint, path, &run->intervals.valid_every);
-    if (status == ATTEND_OK) run->id = get_id(run->checkpoint);
+    if (status == ATTEND_OK) status = get_id(run->checkpoint, path, &run->id);
+    if (status == ATTEND_OK) status = get_digits(run->checkpoint, path, "replaces", run->replaces);
     if (status != ATTEND_OK || is_other_device(run->checkpoint)) return status;
     return get_shard_tokens(run->checkpoint, path, &run->options.shard_tokens);
 }
@@ -649,6 +686,15 @@ static int load_array(training_run *run, const char *path, int parameter, int wh
                        which == SECOND ? "negative" : "non-finite");
 }
 
+/* The position must exist in the data, which is that of the checkpoint. */
+static int check_position(const training_run *run, const char *path)
+{
+    static const char *const names[] = { "position.epoch", "position.pool", "position.batch" };
+    int part = 0;
+    const int status = attend_batches_check(run->batches, &run->state.position, &part);
+    return status == ATTEND_BAD_USAGE ? bad_state(run->checkpoint, path, names[part]) : status;
+}
+
 int attend_checkpoint_load_optimizer(training_run *run)
 {
     const char *path = attend_training_path(run, ".checkpoint");
@@ -659,6 +705,7 @@ int attend_checkpoint_load_optimizer(training_run *run)
     for (int which = 0; which < ARRAY_KINDS; which++)
         for (int i = 0; status == ATTEND_OK && i < attend_params_count(run->model->params); i++)
             status = load_array(run, path, i, which);
+    if (status == ATTEND_OK) status = check_position(run, path);
     attend_tensor_file_close(run->checkpoint);
     run->checkpoint = NULL;
     return status;

@@ -45,16 +45,28 @@ static bool is_lock(const beginning *b)
     return false;
 }
 
-/* ATTEND_BAD_USAGE if a regular file exists and is of another kind. A file that cannot be read fails later. */
+/* The log may be a text of any kind here: opening it says more. */
+static bool is_any(const beginning *b)
+{
+    (void)b;
+    return true;
+}
+
+/* ATTEND_BAD_USAGE if a regular file exists and is of another kind; ATTEND_IO if it is not regular: a pipe would block. A
+ * file that cannot be read fails later. */
 static int check_kind(const char *path, bool (*is_kind)(const beginning *b), const char *kind)
 {
     beginning b = { .count = 0 };
     struct stat s;
+    if (stat(path, &s) != 0) return ATTEND_OK;
+    if (!S_ISREG(s.st_mode))
+        return attend_fail(ATTEND_IO,
+                           "%s is a %s, and training would write %s there: choose another model path, or move it", path,
+                           S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket", kind);
     const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    const bool is_regular = file >= 0 && fstat(file, &s) == 0 && S_ISREG(s.st_mode);
-    if (is_regular) b.count = pread(file, b.bytes, sizeof b.bytes, 0);
+    if (file >= 0) b.count = pread(file, b.bytes, sizeof b.bytes, 0);
     if (file >= 0) close(file);
-    if (!is_regular || b.count <= 0 || is_kind(&b)) return ATTEND_OK;
+    if (b.count <= 0 || is_kind(&b)) return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE,
                        "%s exists and is not %s, which training would write there: choose another model path, or "
                        "move the file",
@@ -170,8 +182,11 @@ int attend_training_check_files(training_run *run)
     char kept[NAME_MAX + 1];
     int status = check_path(run->options.model);
     if (status == ATTEND_OK && keeps_models(&run->options)) status = find_kept(run->options.model, kept);
-    if (status == ATTEND_OK && run->options.fresh) /* else it is loaded, which says more */
-        status = check_kind(attend_training_path(run, ".checkpoint"), is_tensor_file, "a checkpoint");
+    if (status == ATTEND_OK) /* unless it is fresh it is loaded, which says more */
+        status = check_kind(attend_training_path(run, ".checkpoint"), run->options.fresh ? is_tensor_file : is_any,
+                            "a checkpoint");
+    if (status == ATTEND_OK && !run->options.log)
+        status = check_kind(attend_training_path(run, LOG_SUFFIX), is_any, "its log");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".single"), is_tensor_file, "a model");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".svg"), is_plot, "a plot");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".lock"), is_lock, "a lock (an empty file)");
@@ -200,6 +215,29 @@ static void describe_model(const char *path, char *text, size_t size)
              is_language_model ? "" : " and ", target ? target : "?", s.st_size < 1000000 ? 0 : 1,
              (double)s.st_size * (s.st_size < 1000000 ? 1e-3 : 1e-6), s.st_size < 1000000 ? "kB" : "MB", time);
     attend_tensor_file_close(file);
+}
+
+/* A damaged file is none of a training, and nothing is lost with it. */
+static int check_own(training_run *run, const char *path)
+{
+    char text[256];
+    struct stat s;
+    bool is_other;
+    if (stat(path, &s) != 0 || s.st_size == 0) return ATTEND_OK;
+    const int status = attend_training_check_origin(run, path, &is_other);
+    if (status != ATTEND_OK) return status == ATTEND_BAD_MODEL ? ATTEND_OK : status;
+    if (!is_other) return ATTEND_OK;
+    describe_model(path, text, sizeof text);
+    return attend_fail(ATTEND_BAD_USAGE,
+                       "%s exists: %s. It is not of the training that %s.checkpoint resumes, which would replace it: "
+                       "move it to another path to keep it, choose another model path, or start over (option 'fresh')",
+                       path, text, run->options.model);
+}
+
+int attend_training_check_resumed(training_run *run)
+{
+    const int status = check_own(run, run->options.model);
+    return status == ATTEND_OK ? check_own(run, attend_training_path(run, ".single")) : status;
 }
 
 int attend_training_check_new(training_run *run)

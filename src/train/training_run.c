@@ -273,6 +273,7 @@ static int begin(training_run *run)
     if (status == ATTEND_OK && writes) status = attend_training_lock(run);
     /* with options.fresh, an old checkpoint stays until the first new one replaces it */
     if (status == ATTEND_OK && !run->options.fresh) status = attend_checkpoint_load(run, &resumed);
+    if (status == ATTEND_OK && resumed && writes) status = attend_training_check_resumed(run);
     if (status == ATTEND_OK && resumed && run->options.init_from)
         attend_training_notice(run, "training resumes from its checkpoint; %s is not read again",
                                run->options.init_from);
@@ -300,6 +301,8 @@ static int begin(training_run *run)
         status = attend_weight_average_begin(&run->average, run->team, run->options.average, resumed);
     if (status == ATTEND_OK && resumed) status = attend_checkpoint_load_optimizer(run);
     if (status == ATTEND_OK && !resumed) status = attend_checkpoint_identify(run);
+    if (status == ATTEND_OK && !resumed) status = attend_training_mark_model(run);
+    if (status == ATTEND_OK && !resumed) attend_training_note_replaced(run);
     if (status == ATTEND_OK) status = open_log(run, &plan);
     if (status == ATTEND_OK && resumed && writes) status = attend_training_restore_single(run); /* all checks passed */
     if (status == ATTEND_OK && resumed) status = attend_training_restore_model(run);

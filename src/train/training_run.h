@@ -12,6 +12,7 @@
  *     validation.c          loss and metric on the validation pairs, and what follows from them
  *     divergence.c          skipped updates and rollback after non-finite gradients
  *     missing_model.c       a run that ends has written MODEL, or fails
+ *     model_origin.c        which training a model file comes from
  *     existing_files.c      refuses to overwrite other files and other trainings
  *     training_files.c      the model files of a run;  run_lock.c  one process at a time
  *     checkpoint.c          everything a run needs to resume, in one file
@@ -85,9 +86,11 @@ typedef struct training_run {
     bool changes_device;   /* it resumes from a checkpoint of another kind of device */
     bool stopped;          /* by events.stop, before the first update */
     bool has_saved;        /* this run, or the run that it resumes, has saved MODEL */
-    uint64_t id;           /* of this training, in its checkpoint and log; 0: an earlier version began it */
-    int lock;              /* file descriptor; -1: none */
-    char path[4096];       /* what attend_training_path returned last */
+    /* the checksum of the model that options.fresh lets this training replace, until it has saved its own; "": none */
+    char replaces[17];
+    uint64_t id;     /* of this training, in its checkpoint and log; 0: an earlier version began it */
+    int lock;        /* file descriptor; -1: none */
+    char path[4096]; /* what attend_training_path returned last */
 } training_run;
 
 /* Sends a message to the user. */
@@ -177,8 +180,18 @@ int attend_training_require_model(training_run *run);
 /* ---- existing_files.c ---- */
 /* Before anything is written: whether training can write its files, without overwriting files of another kind. */
 int attend_training_check_files(training_run *run);
+/* Before a run that resumes replaces MODEL: ATTEND_BAD_USAGE if that is a model of another training. */
+int attend_training_check_resumed(training_run *run);
 /* Before a new run without options.fresh: ATTEND_BAD_USAGE if it would overwrite the model of another training. */
 int attend_training_check_new(training_run *run);
+
+/* ---- model_origin.c ---- */
+/* Attaches the id of the run to its model. */
+int attend_training_mark_model(training_run *run);
+/* Sets run->replaces from MODEL, if it exists. */
+void attend_training_note_replaced(training_run *run);
+/* Whether a model file comes from another training than the run that resumes. */
+int attend_training_check_origin(training_run *run, const char *path, bool *is_other);
 
 /* ---- training_files.c ---- */
 #define LOG_SUFFIX ".log.jsonl"

@@ -118,6 +118,10 @@ refused 'standard output is also the input of --model' 'translate --model m >>m 
 refused '' 'check --train pairs.tsv >>pairs.tsv 2>&1' # nothing is printed where there is no place for it
 refused 'standard error is also standard input' 'translate --model m <lines 2>>lines'
 refused 'standard error is also the input of --train' 'train --train pairs.tsv --model n 2>>pairs.tsv'
+if "$attend" serve --help >/dev/null 2>&1; then
+    refused 'standard error is also the input of --model m' 'serve --model en-fr=lm --model en-de=m --listen unix:socket 2>>m'
+    refused 'standard output is also the input of --model ./m' 'serve --model en-fr=./m --listen unix:socket >>m'
+fi
 refused '--output out and standard output are the same file' 'translate --model m --input lines --output out >out'
 refused '--log log and standard error are the same file' 'train --train pairs.tsv --model n --log log 2>log; code=$?; cat log; (exit $code)'
 refused 'are the same file' 'train --train pairs.tsv --model n 2>n.log.jsonl; code=$?; cat n.log.jsonl; (exit $code)'

@@ -65,6 +65,25 @@ rm own/valid.tsv
 expect 2 'own/test.links is not from a demo' demo --output own --pairs 100
 [ "$(cat own/test.links)" = 0-0 ] && [ "$(ls own)" = test.links ] || fail 'the demo overwrote links that are not its own'
 
+# ---- a model that is not from a demo stays, also in the directory of a demo ----
+printf 'a b\tb a\nb c\tc b\nc a\ta c\nb b\tb b\n' >few.tsv
+expect 0 'done' train --train few.tsv --valid none --model m --updates 1 --tokens word --hidden 8 --embedding 8 --no-check
+for name in model model.checkpoint model.single; do
+    cp -r short kept && cp m "kept/$name"
+    [ $name = model.checkpoint ] && cp m.checkpoint kept/$name
+    cp "kept/$name" before
+    expect 2 "kept/$name is not from a demo" demo --output kept --pairs 300 --updates 2
+    same 'a model that is not from a demo' before "kept/$name"
+    rm -r kept
+done
+# of the user, from the pairs of a demo
+expect 0 'done' train --train short/train.tsv --valid none --model w --updates 1 --tokens word --hidden 8 --embedding 8
+cp -r short kept && cp w kept/model
+expect 2 'kept/model is not from a demo' demo --output kept --pairs 300 --updates 2
+cp short/model kept/model && echo mine >kept/attention.html
+expect 2 'kept/attention.html exists and is not an HTML page' demo --output kept --pairs 300 --updates 2
+is 'a page of the user' mine "$(cat kept/attention.html)"
+
 # ---- the suggested commands work as printed ----
 "$attend" demo --pairs 300 --updates 2 --output "it's here" --quiet >out || fail 'a directory name with a quote and a space'
 grep "^  .*--model 'it" out >try

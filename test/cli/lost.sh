@@ -36,6 +36,29 @@ cp "$data/transformer-learned.model" m
     [ -s p.lock ] || fail 'p.lock is lost'
 }
 
+# ---- a model that was copied beside the checkpoint of another ----
+# shellcheck disable=SC2086
+{
+    expect 0 'done: r' $train --model r --updates 1
+    cp "$data/transformer-learned.model" r
+    expect 2 'r exists: a model of architecture transformer for translation, ' $train --model r --updates 2
+    expect 2 'It is not of the training that r.checkpoint resumes' $train --model r --updates 2
+    kept r "$data/transformer-learned.model"
+    rm r
+    expect 0 'done: r' $train --model r --updates 2
+    expect 0 '' convert --model r --precision int8 --output r
+    expect 0 'done: r' $train --model r --updates 3
+    # the training of an earlier version: its models have no id
+    cp "$data/stopped.model.checkpoint" old.checkpoint
+    old="train --train pairs.tsv --valid none --model old --tokens word --hidden 8 --embedding 8 --batch-tokens 60 --learning-rate 0.01"
+    old="$old --dropout 0 --updates 302 --threads 1 --patience 0"
+    cp "$data/rnn-location.model" old
+    expect 2 'It is not of the training that old.checkpoint resumes' $old
+    kept old "$data/rnn-location.model"
+    cp "$data/stopped.model" old
+    expect 0 'done: old' $old
+}
+
 # ---- logs ----
 # shellcheck disable=SC2086
 {
@@ -77,6 +100,12 @@ printf 'a text\n' >text
         kept e ensemble
         [ -s $f ] || fail "$f was not written again"
     done
+    expect 0 'done: other' $train --model other --updates 1 --ensemble 2 --seed 9
+    cp other e
+    expect 2 'e exists and is not from this training' $train --model e --updates 1 --ensemble 2 --seed 7
+    kept e other
+    rm e
+    expect 0 'done: e' $train --model e --updates 1 --ensemble 2 --seed 7
 }
 
 # ---- align --select-map writes into its input ----
@@ -188,6 +217,46 @@ for output in no/such/file lines/file .; do
     done
 done
 for device in /dev/null /dev/full; do expect 5 'name a regular file' align --input pairs.tsv --save $device; done
+
+# ---- pipes, directories and devices where files are read and written: nothing waits for them, and they stay ----
+# shellcheck disable=SC2086
+{
+    odd() { # NAME COMMAND: the command is refused for each kind of file of that name
+        file=$1
+        shift
+        [ -e "$file" ] && mv "$file" was-there
+        for kind in pipe directory device; do
+            case $kind in pipe) mkfifo "$file" ;; directory) mkdir "$file" ;; device) ln -s /dev/zero "$file" ;; esac
+            printed=$(timeout 30 "$attend" "$@" 2>&1 </dev/null)
+            got=$?
+            case $printed in *"$file"*) ;; *) got="$got, without '$file'" ;; esac
+            [ "$got" = 5 ] || fail "attend $*, where $file is a $kind: exit status $got: $printed"
+            [ -e "$file" ] && [ ! -f "$file" ] || fail "attend $*: $file was replaced"
+            rm -r "$file"
+        done
+        if [ -e was-there ]; then mv was-there "$file"; fi
+    }
+    tiny="--train pairs.tsv --valid valid.tsv $small --updates 1 --quiet"
+    expect 0 '' compare $tiny --vary seed=1,2 --output cc
+    expect 0 '' tune ${tiny% --updates 1 --quiet} --updates 2 --quiet --time 5s --candidates 2 --output tt
+    for f in comparison.json comparison.txt comparison.svg comparison.html; do odd cc/$f compare $tiny --vary seed=1,2 --output cc; done
+    for f in options clock translations result model model.checkpoint model.log.jsonl model.svg model.lock model.single; do
+        odd cc/seed=2/$f compare $tiny --vary seed=1,2 --output cc
+    done
+    for f in options rounds result translations clock model model.checkpoint model.log.jsonl; do
+        candidate=$(ls -d tt/*/ | head -1)
+        odd ${candidate}$f tune ${tiny% --updates 1 --quiet} --updates 2 --quiet --time 9s --candidates 2 --output tt
+    done
+    expect 0 'done: odd' $train --model odd --updates 1 --keep 1
+    for f in odd odd.checkpoint odd.log.jsonl odd.svg odd.lock odd.single odd.update-1; do
+        odd $f $train --model odd --updates 2 --keep 1
+        odd $f $train --model odd --updates 2 --keep 1 --fresh
+    done
+    expect 0 'exact match' demo --pairs 100 --updates 1 --output dd --quiet --threads 1
+    for f in train.tsv valid.tsv test.tsv test.links attention.html model model.checkpoint model.log.jsonl model.svg model.lock; do
+        odd dd/$f demo --pairs 100 --updates 1 --output dd --quiet --threads 1
+    done
+}
 
 # ---- tune: a full disk is not the fault of a candidate ----
 mkdir small_disk

@@ -88,6 +88,17 @@ expect 2 'and the memory limit is 9k' score --model m --input pairs.tsv --memory
 expect 2 'takes at least' align --model m --input pairs.tsv --memory 1M
 expect 2 'takes at least' align --model m --input pairs.tsv --memory 1M --evaluate-maps
 expect 1 'take more than half of the memory limit' convert --model m --output n --shortlist pairs.tsv --memory 4k
+expect 2 'quantising the model takes at least 17M, and the memory limit is 1k' convert --model m --output n --precision int8 --memory 1k
+expect 2 'the average takes at least 17M, and the memory limit is 16M' convert --average m m --output n --memory 16M
+[ ! -e n ] || fail 'convert wrote a model beyond its memory limit'
+# a model of 26 MB within the stated limit
+"$attend" train --train pairs.tsv --model large --hidden 1000 --embedding 64 --tokens word --batch-tokens 100 --updates 1 --threads 2 --quiet --no-check || exit 1
+for options in '--model large --precision int8' '--average large large'; do
+    # shellcheck disable=SC2086
+    stated=$("$attend" convert $options --output n --memory 1M 2>&1 | sed 's/.*takes at least \([0-9]*\)M.*/\1/')
+    # shellcheck disable=SC2086
+    peak $(((stated + 8) * 1024)) convert $options --output n --memory "${stated}M"
+done
 expect 2 'takes at least' show --model m --memory 1M 'a b'
 expect 2 'takes at least' evaluate --model m --input pairs.tsv --memory 1M
 expect 3 'the lines take more than 5 MiB of memory' evaluate --hypothesis <(exec yes) --reference short --memory 41M

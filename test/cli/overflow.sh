@@ -27,18 +27,27 @@ for model in m:pairs.tsv lm:lines.txt; do
     input=${model#*:} model=${model%:*}
     for form in '' --per-token --json; do
         # shellcheck disable=SC2086
-        finite 1 score --model $model --input $input $form
+        finite 4 score --model $model --input $input $form
         grep -qF "$model: the model's probabilities are not finite for" messages || fail "score $form does not name the model: $(head -3 messages)"
         grep -Eq "(pair|line) [0-9]+ is not scored: the model's probabilities for it are not finite" messages || fail "score $form names no line: $(head -3 messages)"
     done
     is "lines of score --model $model --json" "$(($(wc -l <$input) + 1))" "$(wc -l <printed)"
 done
-finite 1 evaluate --model lm --input lines.txt
-finite 1 evaluate --model lm --input lines.txt --json
-finite 0 evaluate --model m --input pairs.tsv
-finite 0 translate --model m --input lines.txt --n-best 2
-finite 0 translate --model m --input lines.txt --json
-finite 0 align --model m --input pairs.tsv
+named() { # MODEL: the message names the model and says what to do
+    grep -qF "$1: the model's probabilities are not finite for" messages || fail "no message names $1: $(tail -1 messages)"
+    grep -qF 'train it again with a lower learning rate' messages || fail "nothing says what to do: $(tail -1 messages)"
+}
+finite 4 evaluate --model lm --input lines.txt && named lm
+finite 4 evaluate --model lm --input lines.txt --json && named lm
+finite 4 evaluate --model m --input pairs.tsv && named m
+finite 4 translate --model m --input lines.txt --n-best 2 && named m
+finite 4 translate --model m --input lines.txt --json && named m
+finite 4 translate --model m --input lines.txt --quiet --split-sentences && named m
+finite 4 translate --model good.m --model m --input lines.txt --sample && named 'good.m, m'
+finite 4 translate --model lm --input lines.txt && named lm
+finite 4 align --model good.m --reverse-model m --input pairs.tsv && named m
+printf '\n' | "$attend" translate --model m >printed 2>messages || fail "an empty line: $(cat messages)"
+finite 4 align --model m --input pairs.tsv && named m
 grep -qF "is not aligned: the model's probabilities for it are not finite" messages || fail "align: $(head -3 messages)"
 finite 3 show --model m --input pairs.tsv
 grep -qF 'is not shown: the model computes non-finite probabilities' messages || fail "show: $(head -3 messages)"

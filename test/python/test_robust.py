@@ -2,9 +2,12 @@
 
 import ctypes
 import gc
+import json
 import multiprocessing
 import os
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -236,3 +239,49 @@ def test_odd_arguments(model, tmp_path):
         attend.train(tmp_path / "x.tsv", tmp_path / "m", tokens="\ud800")
     with pytest.raises(attend.Error):
         model.align([("one", "eins")], layer=2**32)
+
+
+def test_files_of_another_kind_stay(tmp_path):
+    """save replaces a model by a model and an aligner by an aligner, and nothing else."""
+    model = attend.Model.load(FIXTURES / "rnn-bpe.model")
+    aligner = attend.Aligner.train([("a b", "b a"), ("b c", "c b")])
+    model.save(tmp_path / "model")
+    aligner.save(tmp_path / "aligner")
+    shutil.copy(FIXTURES / "stopped.model.checkpoint", tmp_path / "checkpoint")
+    (tmp_path / "text").write_text("a text of the user\n")
+    (tmp_path / "empty").write_text("")
+    for saved, own in ((model, "model"), (aligner, "aligner")):
+        for name in ("model", "aligner", "checkpoint", "text"):
+            before = (tmp_path / name).read_bytes()
+            if name == own:
+                saved.save(tmp_path / name)
+            else:
+                with pytest.raises(ValueError, match=name):
+                    saved.save(tmp_path / name)
+            assert (tmp_path / name).read_bytes() == before
+        saved.save(tmp_path / "empty")
+        (tmp_path / "empty").write_text("")
+
+
+def test_weights_that_overflow(tmp_path):
+    """A model that computes nothing finite is an error that names it, not a list of empty texts."""
+    data = bytearray((FIXTURES / "rnn-bpe.model").read_bytes())
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    for name, tensor in header.items():
+        if name != "__metadata__" and tensor["dtype"] == "F32":
+            begin, end = (8 + size + at for at in tensor["data_offsets"])
+            numbers_there = struct.unpack(f"<{(end - begin) // 4}f", data[begin:end])
+            largest = max(map(abs, numbers_there)) or 1
+            data[begin:end] = struct.pack(f"<{len(numbers_there)}f", *(x / largest * 3e38 for x in numbers_there))
+    path = tmp_path / "overflow.model"
+    path.write_bytes(data)
+    model = attend.Model.load(path, verify=False)
+    for compute in (
+        lambda: model.translate(["a b c"]),
+        lambda: model.score([("a b c", "a")]),
+        lambda: model.align([("a b c", "a")]),
+    ):
+        with pytest.raises(attend.ModelError, match="overflow.model.*lower learning rate"):
+            compute()
+    assert model.translate([""])[0].text == ""

@@ -84,6 +84,7 @@ static void good_numbers_are_accepted(void **state)
         { "training.state.best", "nan" },       { "training.state.best", "-nan" },
         { "training.state.valid_loss", "inf" }, { "training.state.rate_share", "0.5" },
         { "training.state.loss", "1.5e-05" },   { "training.state.returns", "1" },
+        { "training.state.valid_loss", "-1" },  { "training.state.valid_score", "inf" },
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         attend_train_options o = options();
@@ -135,6 +136,22 @@ static void numbers_out_of_range_are_refused(void **state)
         { "training.state.steps", "4" }, /* more than updates */
         { "training.state.best_update", "4" },
         { "training.state.since_best", "2147483648" },
+        { "training.state.since_best", "4" }, /* more than updates */
+        { "training.state.since_fall", "4" },
+        { "training.state.falls", "4" },
+        { "training.state.loss_rows", "9223372036854775807" }, /* more than rows */
+        { "training.state.position.epoch", "4294967296" },
+        { "training.state.position.pool", "1000" },
+        { "training.state.position.batch", "1000" },
+        { "training.state.best", "-5" },
+        { "training.state.best", "inf" },
+        { "training.state.best", "-inf" },
+        { "training.state.valid_score", "-0.5" },
+        { "training.state.id", "zz" },
+        { "training.state.id", "" },
+        { "training.state.id", "0000000000000000" },
+        { "training.state.id", "0123456789ABCDEF" },
+        { "training.state.id", "0123456789abcdef0" },
         { "training.state.update", "9223372036854775808" },
         { "training.state.rate_share", "0" },
         { "training.state.rate_share", "-1" },

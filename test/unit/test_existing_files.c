@@ -92,6 +92,80 @@ static void other_models_of_training(void **state)
     remove_model("m");
 }
 
+/* ---- a model that was copied beside the checkpoint of another ---- */
+
+static void copy_file(const char *from, const char *to)
+{
+    size_t size;
+    char *bytes = text_of(from, &size);
+    assert_non_null(bytes);
+    put_file(in_folder(to), bytes, size);
+    free(bytes);
+}
+
+static void a_model_of_another_training(void **state)
+{
+    (void)state;
+    static const char *const suffixes[] = { "", ".single" };
+    attend_train_options o = options_for("other");
+    o.seed = 7; /* of the same architecture and vocabularies */
+    assert_ok(attend_train(&o, NULL, NULL));
+    o = options_for("transformer");
+    o.config.architecture = ATTEND_ARCHITECTURE_TRANSFORMER, o.config.embedding = 0;
+    assert_ok(attend_train(&o, NULL, NULL));
+    o = options_for("m");
+    assert_ok(attend_train(&o, NULL, NULL));
+    copy_file("m", "own");
+    o.updates = 4;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            char name[16];
+            snprintf(name, sizeof name, "m%s", suffixes[k]);
+            copy_file(i ? "transformer" : "other", name);
+            refused(&o, "It is not of the training that", name);
+            refused(&o, i ? "a model of architecture transformer" : "a model of architecture rnn", name);
+            refused(&o, "m.checkpoint resumes", "m.checkpoint");
+            assert_int_equal(unlink(in_folder(name)), 0);
+            if (k == 0) copy_file("own", "m");
+        }
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_int_equal(unlink(in_folder("m")), 0);
+    o.updates = 5;
+    assert_ok(attend_train(&o, NULL, NULL)); /* a model that was deleted is saved again */
+    copy_file("other", "m");
+    o.fresh = true;
+    assert_ok(attend_train(&o, NULL, NULL));
+    remove_model("m"), remove_model("other"), remove_model("transformer"), remove_model("own");
+}
+
+/* A training that was told to replace a model, and stopped before it saved its own, resumes beside that model. */
+static void a_model_that_may_be_replaced(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("old");
+    assert_ok(attend_train(&o, NULL, NULL));
+    o.seed = 9, o.model = in_folder("older");
+    assert_ok(attend_train(&o, NULL, NULL));
+    o = options_for("m");
+    copy_file("old", "m");
+    o.seed = 8, o.updates = 6, o.valid_every = 3, o.fresh = true, o.valid = o.train, o.valid_count = 1;
+    stopper s = { 2 };
+    const attend_train_events events = { .user = &s, .stop = stop_after };
+    attend_train_end end;
+    assert_ok(attend_train(&o, &events, &end));
+    assert_int_equal(end, ATTEND_TRAIN_STOPPED);
+    assert_true(are_same("m", "", "old", ""));
+    o.fresh = false;
+    copy_file("older", "m");
+    refused(&o, "It is not of the training that", "m");
+    copy_file("old", "m");
+    assert_ok(attend_train(&o, NULL, NULL));
+    assert_false(are_same("m", "", "old", ""));
+    copy_file("old", "m"); /* it has its own model now */
+    refused(&o, "It is not of the training that", "m");
+    remove_model("m"), remove_model("old"), remove_model("older");
+}
+
 /* ---- other kinds of files ---- */
 
 static void files_of_another_kind(void **state)
@@ -212,6 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_without_a_checkpoint),
         cmocka_unit_test(other_models_of_training),
+        cmocka_unit_test(a_model_of_another_training),
+        cmocka_unit_test(a_model_that_may_be_replaced),
         cmocka_unit_test(files_of_another_kind),
         cmocka_unit_test(the_log_of_another_training),
         cmocka_unit_test(a_log_that_is_another_file_of_training),

@@ -1,7 +1,8 @@
-#include "output_content.h"
+/* file_content.c: recognises kinds of files by their beginning, and models and aligners by their metadata. */
+#include <attend/file_content.h>
 
+#include "core/status.h"
 #include <attend/aligner.h>
-#include <attend/status.h>
 #include <attend/trainer.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const names[CONTENTS] = {
-    [CONTENT_TEXT] = "a text",         [CONTENT_JSON] = "JSON",         [CONTENT_SVG] = "an SVG picture",
-    [CONTENT_HTML] = "an HTML page",   [CONTENT_PNG] = "a PNG picture", [CONTENT_PDF] = "a PDF document",
-    [CONTENT_NPZ] = "a NumPy archive", [CONTENT_MODEL] = "a model",     [CONTENT_ALIGNER] = "a word aligner"
+static const char *const names[ATTEND_CONTENTS] = {
+    [ATTEND_CONTENT_TEXT] = "a text",           [ATTEND_CONTENT_JSON] = "JSON",
+    [ATTEND_CONTENT_SVG] = "an SVG picture",    [ATTEND_CONTENT_HTML] = "an HTML page",
+    [ATTEND_CONTENT_PNG] = "a PNG picture",     [ATTEND_CONTENT_PDF] = "a PDF document",
+    [ATTEND_CONTENT_NPZ] = "a NumPy archive",   [ATTEND_CONTENT_MODEL] = "a model",
+    [ATTEND_CONTENT_ALIGNER] = "a word aligner"
 };
 
 /* The first bytes of a file; a '\0' follows them. */
@@ -65,47 +68,47 @@ static bool is_text(const beginning *b)
     return !memchr(b->bytes, '\0', b->size) && !is_tensor_file(b);
 }
 
-static bool is_content(const beginning *b, output_content written)
+static bool is_content(const beginning *b, attend_content written)
 {
     switch (written) {
-    case CONTENT_TEXT:
+    case ATTEND_CONTENT_TEXT:
         return is_text(b);
-    case CONTENT_JSON:
+    case ATTEND_CONTENT_JSON:
         return is_text(b) && (begins_word(b, "{") || begins_word(b, "["));
-    case CONTENT_SVG:
+    case ATTEND_CONTENT_SVG:
         return is_text(b) && (begins_word(b, "<svg") || (begins_word(b, "<?xml") && strstr(b->bytes, "<svg")));
-    case CONTENT_HTML:
+    case ATTEND_CONTENT_HTML:
         return is_text(b) && (begins_word(b, "<!doctype html") || begins_word(b, "<html"));
-    case CONTENT_PNG:
+    case ATTEND_CONTENT_PNG:
         return begins(b, "\x89PNG", 4);
-    case CONTENT_PDF:
+    case ATTEND_CONTENT_PDF:
         return begins(b, "%PDF-", 5);
-    case CONTENT_NPZ:
+    case ATTEND_CONTENT_NPZ:
         return begins(b, "PK\3\4", 4);
     default:
         return false;
     }
 }
 
-static int refuse(const char *path, output_content written, const char *option)
+static int refuse(const char *path, attend_content written, const char *before)
 {
     return attend_fail(ATTEND_BAD_USAGE,
-                       "--%s %s exists and is not %s, which would replace it: choose another output file, or move "
+                       "%s%s exists and is not %s, which would replace it: choose another output file, or move "
                        "this one",
-                       option, path, names[written]);
+                       before, path, names[written]);
 }
 
 /* Models and aligners are files of one format. */
-static int check_tensor_file(const char *path, output_content written, const char *option)
+static int check_tensor_file(const char *path, attend_content written, const char *before)
 {
     bool is_checkpoint = false;
     const int status =
-        written == CONTENT_MODEL ? attend_is_checkpoint(path, &is_checkpoint) : attend_aligner_check_file(path);
+        written == ATTEND_CONTENT_MODEL ? attend_is_checkpoint(path, &is_checkpoint) : attend_aligner_check_file(path);
     if (is_checkpoint)
         return attend_fail(ATTEND_BAD_USAGE,
-                           "--%s %s is a checkpoint, from which training resumes: choose another output file", option,
+                           "%s%s is a checkpoint, from which training resumes: choose another output file", before,
                            path);
-    return status == ATTEND_BAD_MODEL ? refuse(path, written, option) : status;
+    return status == ATTEND_BAD_MODEL ? refuse(path, written, before) : status;
 }
 
 static int cannot(const char *what, const char *path)
@@ -113,10 +116,12 @@ static int cannot(const char *what, const char *path)
     return attend_fail(ATTEND_IO, "cannot %s %s, which exists: %s", what, path, attend_errno_text(errno));
 }
 
-int output_content_check(const char *path, output_content written, const char *option)
+int attend_content_check(const char *path, attend_content written, const char *before)
 {
     struct stat s;
     beginning b;
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, path && (unsigned)written < ATTEND_CONTENTS);
+    if (!before) before = "";
     if (stat(path, &s) != 0 || !S_ISREG(s.st_mode)) return ATTEND_OK; /* opening it fails if it must */
     if (access(path, W_OK) != 0) return cannot("write", path);
     if (s.st_size == 0) return ATTEND_OK;
@@ -130,6 +135,7 @@ int output_content_check(const char *path, output_content written, const char *o
     close(file);
     b.size = (size_t)got;
     b.bytes[b.size] = '\0';
-    if (written == CONTENT_MODEL || written == CONTENT_ALIGNER) return check_tensor_file(path, written, option);
-    return is_content(&b, written) ? ATTEND_OK : refuse(path, written, option);
+    if (written == ATTEND_CONTENT_MODEL || written == ATTEND_CONTENT_ALIGNER)
+        return check_tensor_file(path, written, before);
+    return is_content(&b, written) ? ATTEND_OK : refuse(path, written, before);
 }
