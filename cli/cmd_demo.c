@@ -11,6 +11,7 @@
 #include <attend/processors.h>
 #include <attend/status.h>
 #include "demo/demo_pairs.h"
+#include "result_text.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "compute_option.h"
 #include "job.h"
 #include "packed.h"
+#include "result_text.h"
 #include "sentence_parts.h"
 #include "shared_work.h"
 #include "translation_writer.h"
@@ -444,11 +445,11 @@ static int take(void *user, const attend_string *result)
     size_t size, warning_size;
     const char *const text = packed_text(&r, &size), *const warnings = packed_text(&r, &warning_size);
     if (!text || !warnings) return shared_work_damaged();
-    if (warning_size) fwrite(warnings, 1, warning_size, stderr); /* escaped already */
+    if (warning_size) write_unchanged_bytes(stderr, warnings, warning_size); /* escaped already */
     x->out->translated += packed_number(&r), x->out->non_finite += packed_number(&r);
     int status = unknown_report_add_packed(&x->out->unknown, &r);
     if (status != ATTEND_OK || x->ends) return status;
-    if (size) fwrite(text, 1, size, x->out->writer.to);
+    if (size) result_write(x->out->writer.to, text, size);
     status = flush(&x->out->writer, x->s);
     x->ends = is_closed(status, x->in);
     return x->ends ? ATTEND_OK : status;
@@ -555,8 +556,7 @@ static int run_stream(const settings *s, attend_translator *t, inputs *in)
     w->alignment = s->alignment, w->is_language_model = s->is_language_model, w->confidence = s->confidence;
     if (s->output && job_speaks() && !output_is_standard(s->output) && !(w->to = fopen(s->output, "wb")))
         return attend_fail(ATTEND_IO, "cannot write %s: %s", s->output, attend_errno_text(errno));
-    w->terminal =
-        attend_ranks_count(job_ranks()) == 1 && isatty(fileno(w->to)); /* mpirun puts one in front of a file */
+    if (attend_ranks_count(job_ranks()) > 1) result_write_exactly();
     const attend_tokenizer *reader = attend_translator_tokenizer(t, s->is_language_model);
     if (s->replace_unknown && !s->quiet &&
         attend_tokenizer_kind(attend_translator_tokenizer(t, true)) != ATTEND_TOKENS_WORD)

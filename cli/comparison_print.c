@@ -2,6 +2,7 @@
 #include "comparison.h"
 #include "option_table.h"
 #include "progress.h"
+#include "result_text.h"
 
 #include <attend/status.h>
 #include <attend/terminal.h>

@@ -5,6 +5,7 @@
 #include "output_file.h"
 #include "options.h"
 #include "terminal.h"
+#include "result_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* help.c: the text of --help. */
 #include "option_table.h"
+#include "result_text.h"
 
 #include <stdarg.h>
 #include <string.h>

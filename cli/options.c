@@ -44,11 +44,6 @@ void cli_print_word(FILE *to, const char *word)
     attend_print(to, "%s'", word);
 }
 
-void write_unchanged(FILE *to, const char *text)
-{
-    fwrite(text, 1, strlen(text), to); /* a failure stays in the stream's error flag */
-}
-
 const char *cli_plugin_hint(void)
 {
     return strstr(attend_message(), ATTEND_SCORE_IS_MISSING) ? " (option --score-plugin FILE)" : "";

@@ -172,9 +172,6 @@ bool options_shown(const verb *v, int i, option_shown *shown);
 extern const char *cli_program;
 /* Prints a word quoted for the shell where necessary. */
 void cli_print_word(FILE *to, const char *word);
-/* Writes a text as it is: results, and texts of the program itself that have several lines. Everything else that is
- * printed goes through attend_print, which escapes control characters (attend/print.h). */
-void write_unchanged(FILE *to, const char *text);
 
 /* " (option --score-plugin FILE)" if the message of the last failed call says that a score plug-in is missing; else "". */
 const char *cli_plugin_hint(void);

@@ -1,5 +1,7 @@
 #include "output_file.h"
 
+#include "result_text.h"
+
 #include <attend/file.h>
 #include <attend/status.h>
 #include <attend/string.h>
@@ -119,15 +121,26 @@ static int write_pending(output_file *f)
     return status;
 }
 
-int output_write(output_file *f, const void *bytes, size_t size)
+static int write_bytes(output_file *f, const void *bytes, size_t size, bool is_fit)
 {
     enum { MAX_PENDING = 1 << 16 }; /* bytes; saves system calls for callers that write line by line */
     if (f->replacement) {
         const int status = attend_string_add(&f->pending, bytes, size);
         return status == ATTEND_OK && f->pending.size >= MAX_PENDING ? write_pending(f) : status;
     }
-    if (fwrite(bytes, 1, size, f->stream) == size && fflush(f->stream) == 0) return ATTEND_OK;
+    const bool written = is_fit ? write_unchanged_bytes(f->stream, bytes, size) : result_write(f->stream, bytes, size);
+    if (written && fflush(f->stream) == 0) return ATTEND_OK;
     return attend_fail(ATTEND_IO, "cannot write %s: %s", f->name, attend_errno_text(errno));
+}
+
+int output_write(output_file *f, const void *bytes, size_t size)
+{
+    return write_bytes(f, bytes, size, false);
+}
+
+int output_write_fit(output_file *f, const void *bytes, size_t size)
+{
+    return write_bytes(f, bytes, size, true);
 }
 
 int output_text(output_file *f, const char *text)

@@ -21,7 +21,10 @@ int output_check_place(const char *path, bool replaced);
 
 /* path NULL, or one that names standard output: standard output. */
 int output_open(output_file **out, const char *path);
+/* What a terminal would obey is escaped if the output is one (result_text.h). */
 int output_write(output_file *f, const void *bytes, size_t size);
+/* The same for bytes that are fit for a terminal: nothing is escaped. */
+int output_write_fit(output_file *f, const void *bytes, size_t size);
 /* Writes a text without its '\0'. */
 int output_text(output_file *f, const char *text);
 /* Completes the output, or, unless `keep`, leaves an existing file unchanged. Frees it; NULL is allowed. */

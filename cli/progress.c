@@ -3,6 +3,7 @@
 #include "options.h"
 #include "terminal.h"
 #include "vocabulary_text.h"
+#include "result_text.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -124,7 +124,7 @@ static int write_map(show_job *j, const attend_map *map, const attend_view_optio
 {
     int status = attend_view_terminal(map, view, &j->text);
     if (status == ATTEND_OK && j->maps_written++ > 0) status = write_text(j, "\n", 1);
-    return status == ATTEND_OK ? write_text(j, j->text.text, j->text.size) : status;
+    return status == ATTEND_OK ? output_write_fit(j->to, j->text.text, j->text.size) : status;
 }
 
 /* For input from a file, the title is the number of the line and the source. */

@@ -2,9 +2,11 @@
 
 #include "array.h"
 #include "json_members.h"
-#include "options.h"
+#include "result_text.h"
 
+#include <attend/print.h>
 #include <stdlib.h>
+#include <string.h>
 
 void translation_writer_free(translation_writer *w)
 {
@@ -110,18 +112,9 @@ static bool write_json(translation_writer *w, unsigned long long number, const a
 
 /* ---- text ---- */
 
-/* A translation: unchanged for a program or a file, escaped for a person at a terminal. */
-static void put_text(const translation_writer *w, const char *text)
-{
-    if (w->terminal)
-        attend_print(w->to, "%s", text);
-    else
-        write_unchanged(w->to, text);
-}
-
 void translation_write_text(const translation_writer *w, const char *text)
 {
-    put_text(w, text);
+    result_write(w->to, text, strlen(text));
     write_unchanged(w->to, "\n");
 }
 
@@ -143,7 +136,7 @@ static bool write_plain(translation_writer *w, unsigned long long number, const 
     for (int i = 0; ok && i < (w->list ? r->count : 1); i++) {
         const attend_hypothesis *h = &r->hypotheses[i];
         if (w->list) attend_print(w->to, "%llu ||| ", number);
-        put_text(w, h->text);
+        result_write(w->to, h->text, strlen(h->text));
         if (w->list) attend_print(w->to, " ||| logp=%.4f", h->log_probability);
         if (w->confidence) attend_print(w->to, w->list ? " confidence=%.4f" : " ||| %.4f", h->confidence);
         if (w->list) attend_print(w->to, " ||| %.4f", h->score);

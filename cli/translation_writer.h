@@ -10,7 +10,6 @@ enum { ALIGNMENT_NONE, ALIGNMENT_HARD, ALIGNMENT_SOFT };
 /* The caller sets the members up to `confidence`; the others are zero. */
 typedef struct translation_writer {
     FILE *to;
-    bool terminal; /* `to` is one */
     const attend_translator *translator;
     bool json, list;         /* list: all translations of a line, not only the best */
     bool is_language_model;  /* the lines are continued, not translated */

@@ -1,5 +1,6 @@
 /* server_log.c: one line on standard error for each request and each event, as text or JSON. Texts of users are never
  * logged. */
+#include "result_text.h"
 #include "serve/server.h"
 
 #include <attend/json.h>
@@ -25,7 +26,7 @@ static void end_line(attend_json_writer *w, attend_string *line)
 {
     attend_json_end_object(w);
     attend_json_put_space(w, "\n");
-    if (line->size) fwrite(line->text, 1, line->size, stderr);
+    if (line->size) write_unchanged_bytes(stderr, line->text, line->size);
     attend_string_free(line);
 }
 

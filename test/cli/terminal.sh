@@ -175,14 +175,29 @@ echo a | "$attend" translate --model escapes --json >printed
 raw 'translate --json'
 "$attend" show --model escapes a >printed
 raw 'show'
-if command -v script >/dev/null; then
-    for list in '' '--n-best 2'; do
-        script -qec "echo a | '$attend' translate --model escapes $list" /dev/null >terminal </dev/null
-        tr -d '\r' <terminal >printed
-        raw 'translate on a terminal'
-        grep -qF '\u{1b}[31mx' printed || fail "on a terminal: $(cat -v terminal)"
-    done
-else
-    echo 'without script(1): the output on a terminal is not tested'
-fi
+"$attend" align --input escapes.tsv --dictionary - --quiet >piped || fail 'align --dictionary'
+grep -qF $'a\t\e' piped || fail "a dictionary is changed in a pipe: $(cat -v piped)"
+has_terminal
+on_terminal() { # ESCAPE COMMAND: what the command writes to a terminal is escaped
+    script -qec "$2" /dev/null >terminal </dev/null
+    tr -d '\r' <terminal >printed
+    raw "$2, on a terminal,"
+    grep -qF "$1" printed || fail "$2, on a terminal: $(cat -v terminal)"
+}
+for options in '' '--n-best 2' '--output -' '--output /dev/tty' '--alignment hard'; do
+    on_terminal '\u{1b}[31mx' "echo a | '$attend' translate --model escapes $options"
+done
+on_terminal '\u001b[31mx' "echo a | '$attend' translate --model escapes --json"
+for output in - /dev/tty; do
+    on_terminal $'a\t\\u{1b}' "'$attend' align --input escapes.tsv --dictionary $output --quiet"
+done
+on_terminal '\u001b[31mx' "NO_COLOR=1 '$attend' show --model escapes a --format json"
+on_terminal '[31mx' "NO_COLOR=1 '$attend' show --model escapes a"
+for format in svg html; do on_terminal '[31mx' "'$attend' show --model escapes a --format $format"; done
+for verb in 'score --per-token' 'evaluate' 'align --model escapes --json' 'check --train escapes.tsv'; do
+    input="--input escapes.tsv"
+    case $verb in check*) input= ;; align*) ;; *) input="$input --model escapes" ;; esac
+    on_terminal '' "'$attend' $verb $input"
+done
+verb=
 exit $failed
