@@ -79,17 +79,20 @@ static int find_pair(server *s, http_exchange *e, const translate_request *r)
     return pair;
 }
 
-int accept_request(server *s, http_exchange *e, translate_request *r)
+bool check_characters(server *s, http_exchange *e, const translate_request *r, int lines)
 {
     size_t characters = 0;
+    for (int i = 0; i < r->text_count; i++) characters += count_characters(r->texts[i]);
+    if (r->prefix) characters += count_characters(r->prefix) * (size_t)lines;
+    if (s->max_characters == 0 || characters <= (size_t)s->max_characters) return true;
+    server_refuse(s, e, 413, REFUSED_CHARACTERS, "the texts%s have %zu characters; the limit is %d",
+                  r->prefix ? ", with the prefix of each line," : "", characters, s->max_characters);
+    return false;
+}
+
+int accept_request(server *s, http_exchange *e, translate_request *r)
+{
     if (!read_request(s, e, r) || !client_is_allowed(s, e, r->api_key) || !has_fields(s, e, r)) return -1;
     const int pair = find_pair(s, e, r);
-    if (pair < 0) return -1;
-    for (int i = 0; i < r->text_count; i++) characters += count_characters(r->texts[i]);
-    if (s->max_characters > 0 && characters > (size_t)s->max_characters) {
-        server_refuse(s, e, 413, REFUSED_CHARACTERS, "the texts have %zu characters; the limit is %d", characters,
-                      s->max_characters);
-        return -1;
-    }
-    return pair;
+    return pair >= 0 && check_characters(s, e, r, r->text_count) ? pair : -1;
 }

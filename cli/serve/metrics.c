@@ -10,9 +10,9 @@
 
 static const double buckets[LATENCY_BUCKETS] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10 };
 
-static const char *const refusal_names[REFUSAL_COUNT] = {
-    "key", "rate", "queue", "state", "texts", "characters", "weights", "deadline", "explorations", "invalid"
-};
+static const char *const refusal_names[REFUSAL_COUNT] = { "key",      "rate",         "queue",   "state",
+                                                          "texts",    "characters",   "weights", "answers",
+                                                          "deadline", "explorations", "invalid" };
 
 void metrics_count(server *s, const http_exchange *e, int status, double seconds)
 {
@@ -106,7 +106,8 @@ static void put_http(FILE *to, server *s)
     attend_print(to, "attend_too_large_total{part=\"header\"} %" PRIu64 "\n", h.too_large_headers);
     attend_print(to, "attend_too_large_total{part=\"body\"} %" PRIu64 "\n", h.too_large_bodies);
     put(to, "requests", "gauge", "Requests at present.", h.exchanges);
-    put(to, "answer_bytes", "gauge", "Memory of answers with attention, estimated from their requests.",
+    put(to, "answer_bytes", "gauge",
+        "Memory of answers; until there is one, that of its attention, estimated from its request.",
         (double)atomic_load(&s->answer_bytes));
     put(to, "body_bytes", "gauge", "Memory of request bodies.", (double)h.body_bytes);
 }

@@ -231,7 +231,7 @@ static void put_member(attend_json_writer *w, const server *s, const translation
 
 void translation_reply(server *s, http_exchange *e)
 {
-    const translation *t = http_data(e);
+    translation *t = http_data(e);
     const translate_request *r = &t->request;
     attend_string json = { 0 };
     attend_json_writer w = attend_json_to_string(&json);
@@ -244,5 +244,11 @@ void translation_reply(server *s, http_exchange *e)
     put_member(&w, s, t, "translatedText", PART_TEXT);
     attend_json_end_object(&w);
     attend_json_put_space(&w, "\n");
+    translation_free_results(t);
+    if (w.status == ATTEND_OK && !translation_reserve(t, json.size)) {
+        attend_string_free(&json);
+        server_refuse(s, e, 503, REFUSED_ANSWERS, "the server has no memory for this answer now");
+        return;
+    }
     server_reply_json(s, e, 200, &w, &json);
 }

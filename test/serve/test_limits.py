@@ -95,6 +95,37 @@ for c in slow:
 wait_for("memory of answers", lambda: s.metric("answer_bytes") == 0)
 s.stop()
 
+# ---- prefixes: each line has one ----
+s = Server("--rate", "0")
+for q in (["a"] * 100, "a\n" * 99 + "a"):
+    check(s.translate(q, prefix="b" * 498)[0] == 200, "100 * 498 characters, and the lines")
+    status, answer, _ = s.translate(q, prefix="b" * 500)
+    check(status == 413 and "prefix of each line" in answer["error"], answer)
+status, answer, _ = s.translate("<p>a" * 100, prefix="b" * 500, format="html")
+check(status == 413 and "prefix of each line" in answer["error"], answer)
+status, answer, _ = s.request("POST", "/explore", json.dumps({"q": "a", "source": "en", "target": "fr", "prefix": "b" * 50000}))
+check(status == 413, answer)
+check(s.labelled('refused_total{reason="characters"}') == 4, "metric of characters")
+s.stop()
+
+# ---- answers without attention, and requests that take long to read: others do not wait for them ----
+s = Server("--rate", "0", "--max-characters", "0", "--max-answers", "1M", "--max-weights", "10000", "--deadline", "100")
+check(s.translate(["a"] * 10, prefix="b" * 10000)[0] == 200, "a small answer")
+status, answer, headers = s.translate(["a"] * 128, prefix="b" * 10000)
+check(status == 503 and "no memory for this answer" in answer["error"] and headers["Retry-After"], answer)
+check(s.labelled('refused_total{reason="answers"}') == 1, "metric of answers")
+wait_for("memory of answers", lambda: s.metric("answer_bytes") == 0)
+began, took, worst = time.time(), [], 0
+large = threading.Thread(target=lambda: (s.translate(["a"] * 128, prefix="b" * 400000), took.append(time.time() - began)))
+large.start()
+while large.is_alive():
+    asked = time.time()
+    check(s.request("GET", "/health")[0] == 200, "health")
+    worst = max(worst, time.time() - asked)
+check(worst < took[0] / 4, "a request of %.2f s, and %.2f s for another" % (took[0], worst))
+print("a request of %.2f s; others waited at most %.3f s" % (took[0], worst))
+s.stop()
+
 # ---- bodies ----
 run = subprocess.run([ATTEND, "serve", "--model", "en-fr=model", "--max-body", "2000", "--max-bodies", "2000"], capture_output=True)
 check(run.returncode != 0 and b"--max-bodies 2000 is not larger than --max-body 2000" in run.stderr, run.stderr)
