@@ -536,17 +536,29 @@ static enum MHD_Result answer(void *user, struct MHD_Connection *c, const char *
     return e->status || e->is_waiting ? MHD_YES : MHD_NO;
 }
 
+/* The status for the log: that of the answer, if the client has received it. */
+static int final_status(const http_exchange *e, enum MHD_RequestTerminationCode code)
+{
+    const connection_end end = connections_get_end(e->server->connections, e->watched);
+    if (end == CONNECTION_LEFT) return STATUS_CLIENT_LEFT;
+    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK) return e->status;
+    if (end == CONNECTION_SHUT || code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN) return 0;
+    const bool is_left =
+        e->status || code == MHD_REQUEST_TERMINATED_READ_ERROR || code == MHD_REQUEST_TERMINATED_CLIENT_ABORT;
+    return is_left ? STATUS_CLIENT_LEFT : 0;
+}
+
 static void completed(void *user, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode code)
 {
     http_server *s = user;
     http_exchange *e = *state;
-    (void)c, (void)code;
+    (void)c;
     if (!e) return;
     if (e->is_waiting) end_wait(e);
     if (e->ready) MHD_destroy_response(e->ready);
     leave_stream(e);
     connections_set_phase(s->connections, e->watched, PHASE_HEADER, NULL);
-    s->handler.finished(s->handler.user, e, e->status, (double)(clock_now() - e->began) * 1e-9);
+    s->handler.finished(s->handler.user, e, final_status(e, code), (double)(clock_now() - e->began) * 1e-9);
     atomic_fetch_sub(&s->body_bytes, e->capacity);
     free(e->body);
     for (int i = 0; i < e->header_count; i++) free(e->values[i]);

@@ -24,6 +24,8 @@ typedef struct http_limits {
     connection_limits connections;
 } http_limits;
 
+enum { STATUS_CLIENT_LEFT = 499 };
+
 typedef struct http_handler {
     void *user;
     void (*handle)(void *user, http_exchange *e);
@@ -31,7 +33,8 @@ typedef struct http_handler {
     /* The client closed its connection; http_wake is still needed. Must not call functions of this header except
      * http_data. */
     void (*gone)(void *user, http_exchange *e);
-    /* The exchange ends. status 0: it had no answer. */
+    /* The exchange ends. status 0: it had no complete answer; STATUS_CLIENT_LEFT: because the client closed its
+     * connection before. */
     void (*finished)(void *user, http_exchange *e, int status, double seconds);
 } http_handler;
 

@@ -12,7 +12,8 @@ static const double buckets[LATENCY_BUCKETS] = { 0.001, 0.0025, 0.005, 0.01, 0.0
 
 static const char *const refusal_names[REFUSAL_COUNT] = { "key",      "rate",         "queue",   "state",
                                                           "texts",    "characters",   "weights", "answers",
-                                                          "deadline", "explorations", "invalid" };
+                                                          "deadline", "explorations", "depth",   "tokens",
+                                                          "invalid" };
 
 void metrics_count(server *s, const http_exchange *e, int status, double seconds)
 {
@@ -37,7 +38,8 @@ static void put(FILE *to, const char *name, const char *type, const char *help, 
 
 static void put_answers(FILE *to, server *s)
 {
-    head(to, "answers_total", "counter", "Answers by status; 0: the connection ended without one.");
+    head(to, "answers_total", "counter",
+         "Answers by status; 499: the client left before it; 0: the connection was closed before it.");
     for (int i = 0; i < STATUS_COUNT; i++) {
         const uint64_t n = atomic_load(&s->answers[i]);
         if (n) attend_print(to, "attend_answers_total{status=\"%d\"} %" PRIu64 "\n", i, n);

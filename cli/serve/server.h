@@ -26,6 +26,8 @@ typedef enum refusal {
     REFUSED_ANSWERS,
     REFUSED_DEADLINE,
     REFUSED_EXPLORATIONS,
+    REFUSED_DEPTH,
+    REFUSED_TOKENS,
     REFUSED_INVALID,
     REFUSAL_COUNT
 } refusal;
@@ -71,7 +73,10 @@ typedef struct server_task {
     void (*end)(http_exchange *e);              /* frees the data */
 } server_task;
 
-/* ---- translation.c, explore.c ---- */
+/* ---- translation.c, translation_json.c, explore.c ---- */
+
+/* Whether a line was refused for its length, or for another reason. */
+refusal translation_fault_refusal(const char *fault);
 
 void translation_begin(server *s, http_exchange *e);
 void explore_begin(server *s, http_exchange *e);

@@ -46,10 +46,11 @@ static void find_lines(translation *t)
         const html_document *d = t->documents ? &t->documents[i] : NULL;
         t->first[i] = n;
         for (int j = 0; d && j < d->segment_count; j++)
-            t->lines[n++] = (translation_line){ d->texts + d->segments[j].text, d->segments[j].size };
+            t->lines[n++] = (translation_line){ d->texts + d->segments[j].text, d->segments[j].size, false };
         for (const char *line = d ? NULL : r->texts[i], *end; line; line = *end ? end + 1 : NULL) {
             end = line + strcspn(line, "\n");
-            t->lines[n++] = (translation_line){ line, (size_t)(end - line) };
+            const bool has_return = *end && end > line && end[-1] == '\r';
+            t->lines[n++] = (translation_line){ line, (size_t)(end - line) - has_return, has_return };
         }
     }
     t->first[r->text_count] = n;
@@ -203,7 +204,8 @@ static void prepare(void *user)
     translation *t = user;
     server *s = t->server;
     http_exchange *e = t->exchange;
-    const bool is_started = divide(s, e, t) && check_prefix(s, e, t) && start(s, e, t);
+    const bool is_started =
+        !(t->is_long && translation_is_gone(t)) && divide(s, e, t) && check_prefix(s, e, t) && start(s, e, t);
     if (!is_started && t->is_long) http_wake(e);
 }
 
@@ -216,6 +218,14 @@ static void cancel(http_exchange *e)
     t->is_gone = true;
     for (int i = 0; t->is_submitted && i < t->count; i++) attend_future_cancel(t->futures[i]);
     pthread_mutex_unlock(&t->lock);
+}
+
+bool translation_is_gone(translation *t)
+{
+    pthread_mutex_lock(&t->lock);
+    const bool is_gone = t->is_gone;
+    pthread_mutex_unlock(&t->lock);
+    return is_gone;
 }
 
 void translation_free_results(translation *t)

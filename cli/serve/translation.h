@@ -13,10 +13,11 @@
 /* Memory of an attention weight of an answer: a float, and a number with five digits in the JSON. */
 enum { WEIGHT_BYTES = sizeof(float) + 9 };
 
-/* A part of a text, without its line feed. */
+/* A part of a text, without its line end. */
 typedef struct translation_line {
     const char *text;
     size_t size;
+    bool has_return; /* its end is "\r\n", and that of its translation */
 } translation_line;
 
 typedef struct translation {
@@ -43,6 +44,8 @@ typedef struct translation {
 
 /* Answers; called when the last line is done. */
 void translation_reply(server *s, http_exchange *e);
+/* Whether it was cancelled, because its client left or the server ends. */
+bool translation_is_gone(translation *t);
 /* Frees what an answer is made from, which may be more than a slow client should keep. */
 void translation_free_results(translation *t);
 /* Changes its part of the memory of answers; false: there is no room for it, and the part is unchanged. */

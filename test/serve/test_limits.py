@@ -48,6 +48,12 @@ check(s.translate("é" * 50)[0] == 200, "characters, not bytes")
 check(s.labelled('refused_total{reason="characters"}') == 1, "metric of characters")
 status, answer, _ = s.translate("a " * 11)
 check(status == 400 and "too long" in answer["error"], answer)
+status, answer, _ = s.translate("a", prefix="b " * 11)
+check(status == 400 and "too long" in answer["error"], answer)
+check(s.labelled('refused_total{reason="tokens"}') == 2, "metric of tokens")
+status, answer, _ = s.request("POST", "/translate", '{"x": ' + "[" * 900 + "]" * 900 + "}", {"Content-Type": "application/json"})
+check(status == 400 and "nested too deeply" in answer["error"], answer)
+check(s.labelled('refused_total{reason="depth"}') == 1, "metric of depth")
 check(s.translate("a b c")[1]["translatedText"] == right, "it still translates")
 s.stop()
 
@@ -175,6 +181,13 @@ check(s.translate("a", headers={"Authorization": "Bearer second-key-456"})[0] ==
 time.sleep(1.1)
 check(s.translate("a", api_key="first-key-123")[0] == 200, "the rate is a rate")
 s.stop()
+# a body that is invalid counts, whether keys are needed or not
+for options in ((), ("--api-keys", "keys")):
+    s = Server("--rate", "2", *options)
+    for body, type_ in (("{", "application/json"), ("q=%", "application/x-www-form-urlencoded"), ("x", "text/plain")):
+        codes = at_once(15, lambda i: s.request("POST", "/translate", body, {"Content-Type": type_})[0])
+        check(429 in codes and set(codes) <= {400, 403, 415, 429}, (body, codes))
+    s.stop()
 s = Server("--rate", "1", "--behind-proxy")
 for address in ("10.0.0.1", "10.0.0.2", "2001:db8::1"):
     forwarded = {"X-Forwarded-For": "1.2.3.4, " + address}
