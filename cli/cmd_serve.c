@@ -46,9 +46,8 @@ static const option table[] = {
       "attention weights of a request, estimated from the lengths of its lines; requests beyond it get status 413",
       OPTION_INTEGER, AT(max_weights), 1, 1e12, NULL },
     { "max-answers", "SIZE",
-      "memory of all answers with attention, until they were sent; requests beyond it get status 503 (default: 256M, "
-      "or "
-      "that of an answer of --max-weights)",
+      "memory of all answers until they were sent; requests beyond it get status 503 (default: 256M, or that of an "
+      "answer of --max-weights)",
       OPTION_SIZE, AT(max_answers), 1, 1e13, NULL },
     { "max-explorations", "N", "beams that are shown while they grow (/explore) at a time; 0: none", OPTION_INTEGER,
       AT(max_explorations), 0, 1e6, NULL },
@@ -215,6 +214,7 @@ static int run_server(const settings *s, const parsed *p)
     const http_limits limits = limits_of(s, options_given(&verb_serve, p, "max-per-address"));
     http_handler handler = server_handler;
     handler.user = &v;
+    if (status == ATTEND_OK) status = helper_thread_new(&v.helper);
     if (status == ATTEND_OK) status = http_server_new(&v.http, l.sockets, l.count, &limits, &handler);
     if (status == ATTEND_OK) status = load(&v);
     if (status == ATTEND_OK) {
@@ -226,6 +226,7 @@ static int run_server(const settings *s, const parsed *p)
     }
     const int code = status == ATTEND_OK ? 0 : cli_fail(&verb_serve, status);
     http_server_free(v.http);
+    helper_thread_free(v.helper);
     listeners_remove(&l);
     served_models_free(&v.models);
     attend_batcher_free(v.batcher);

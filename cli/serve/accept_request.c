@@ -19,26 +19,49 @@ static bool has_type(const char *type, const char *wanted)
            (type[size] == '\0' || type[size] == ';' || type[size] == ' ');
 }
 
-static bool read_request(server *s, http_exchange *e, translate_request *r)
+typedef enum body_state { BODY_READ, BODY_INVALID, BODY_OTHER_TYPE } body_state;
+
+static body_state read_body(const server *s, const http_exchange *e, translate_request *r)
 {
     size_t size;
     const char *body = http_body(e, &size), *type = http_header(e, "Content-Type");
     bool ok = false;
-    if (has_type(type, "application/x-www-form-urlencoded")) {
+    if (has_type(type, "application/x-www-form-urlencoded"))
         ok = translate_request_read_form(r, body, size, s->max_lines);
-    } else if (!type || has_type(type, "application/json")) {
+    else if (!type || has_type(type, "application/json"))
         ok = translate_request_read_json(r, body, size, s->max_lines);
-    } else {
-        server_refuse(s, e, 415, REFUSED_INVALID,
-                      "send the request as application/json or application/x-www-form-urlencoded");
-        return false;
-    }
-    if (ok) return true;
+    else
+        return BODY_OTHER_TYPE;
+    return ok ? BODY_READ : BODY_INVALID;
+}
+
+static void refuse_body(server *s, http_exchange *e, const translate_request *r)
+{
+    const char *field = r->field ? r->field : "";
+    if (r->has_too_many_texts)
+        server_refuse(s, e, 413, REFUSED_TEXTS, "invalid request: %s", r->error);
+    else
+        server_refuse(s, e, 400, r->is_too_deep ? REFUSED_DEPTH : REFUSED_INVALID, "invalid request: %s%s%s", field,
+                      *field ? ": " : "", r->error);
+}
+
+/* The rate counts requests whose body is invalid too, and is checked before the body is read if its key is not in it. */
+static bool read_request(server *s, http_exchange *e, translate_request *r)
+{
+    const bool is_known = client_is_known(s, e);
+    if (is_known && !client_is_allowed(s, e, NULL)) return false;
+    const body_state state = read_body(s, e, r);
     if (r->is_no_memory)
         server_refuse(s, e, 503, REFUSED_STATE, "%s", r->error);
+    else if (!is_known && !client_is_allowed(s, e, r->api_key))
+        return false;
+    else if (state == BODY_OTHER_TYPE)
+        server_refuse(s, e, 415, REFUSED_INVALID,
+                      "send the request as application/json or application/x-www-form-urlencoded");
+    else if (state == BODY_INVALID)
+        refuse_body(s, e, r);
     else
-        server_refuse(s, e, r->has_too_many_texts ? 413 : 400, r->has_too_many_texts ? REFUSED_TEXTS : REFUSED_INVALID,
-                      "invalid request: %s", r->error);
+        return true;
     return false;
 }
 
@@ -79,17 +102,20 @@ static int find_pair(server *s, http_exchange *e, const translate_request *r)
     return pair;
 }
 
-int accept_request(server *s, http_exchange *e, translate_request *r)
+bool check_characters(server *s, http_exchange *e, const translate_request *r, int lines)
 {
     size_t characters = 0;
-    if (!read_request(s, e, r) || !client_is_allowed(s, e, r->api_key) || !has_fields(s, e, r)) return -1;
-    const int pair = find_pair(s, e, r);
-    if (pair < 0) return -1;
     for (int i = 0; i < r->text_count; i++) characters += count_characters(r->texts[i]);
-    if (s->max_characters > 0 && characters > (size_t)s->max_characters) {
-        server_refuse(s, e, 413, REFUSED_CHARACTERS, "the texts have %zu characters; the limit is %d", characters,
-                      s->max_characters);
-        return -1;
-    }
-    return pair;
+    if (r->prefix) characters += count_characters(r->prefix) * (size_t)lines;
+    if (s->max_characters == 0 || characters <= (size_t)s->max_characters) return true;
+    server_refuse(s, e, 413, REFUSED_CHARACTERS, "the texts%s have %zu characters; the limit is %d",
+                  r->prefix ? ", with the prefix of each line," : "", characters, s->max_characters);
+    return false;
+}
+
+int accept_request(server *s, http_exchange *e, translate_request *r)
+{
+    if (!read_request(s, e, r) || !has_fields(s, e, r)) return -1;
+    const int pair = find_pair(s, e, r);
+    return pair >= 0 && check_characters(s, e, r, r->text_count) ? pair : -1;
 }

@@ -14,9 +14,7 @@ static const char *bearer(const http_exchange *e)
     return value && strncasecmp(value, "Bearer ", 7) == 0 ? value + 7 : NULL;
 }
 
-/* The address of the client, or the one that a proxy on this machine reports: the last entry of the last
- * X-Forwarded-For, which the proxy itself added. */
-static client_address address_of(const server *s, const http_exchange *e)
+client_address client_get_address(const server *s, const http_exchange *e)
 {
     const client_address *direct = http_client(e);
     const char *list = s->behind_proxy && direct->is_local ? http_last_header(e, "X-Forwarded-For") : NULL;
@@ -37,9 +35,15 @@ static client_address address_of(const server *s, const http_exchange *e)
 
 static bool take_from_address(server *s, const http_exchange *e, double *seconds)
 {
-    const client_address a = address_of(s, e);
+    const client_address a = client_get_address(s, e);
     if (a.is_local && !s->limit_local_rate) return true;
     return rate_limit_take(&s->rate, a.bytes, sizeof a.bytes, clock_now(), seconds);
+}
+
+bool client_is_known(const server *s, const http_exchange *e)
+{
+    const char *key = bearer(e);
+    return s->keys.count == 0 || (key && api_keys_find(&s->keys, key) >= 0);
 }
 
 bool client_is_allowed(server *s, http_exchange *e, const char *key)

@@ -22,7 +22,7 @@ struct connection {
     connection_phase phase;
     int64_t began; /* the phase */
     void *waiting;
-    bool is_watched, is_shut;
+    bool is_watched, is_shut, has_left;
     connection *next, *previous;
 };
 
@@ -95,6 +95,7 @@ static void report_gone(connections *all, connection *wanted)
     for (connection *c = all->first; c; c = c->next) { /* it may have been closed meanwhile */
         if (c != wanted || !c->waiting) continue;
         all->counts.gone++;
+        c->has_left = true;
         all->gone(all->user, c->waiting);
         return;
     }
@@ -234,6 +235,14 @@ void connections_set_phase(connections *all, connection *c, connection_phase pha
         epoll_ctl(all->watch, EPOLL_CTL_DEL, c->fd, NULL);
     c->is_watched = watched;
     pthread_mutex_unlock(&all->lock);
+}
+
+connection_end connections_get_end(connections *all, const connection *c)
+{
+    pthread_mutex_lock(&all->lock);
+    const connection_end end = c->is_shut ? CONNECTION_SHUT : c->has_left ? CONNECTION_LEFT : CONNECTION_OPEN;
+    pthread_mutex_unlock(&all->lock);
+    return end;
 }
 
 const char *connection_refusal(const connection *c)

@@ -59,6 +59,14 @@ void connections_close(connections *all, connection *c);
 /* Begins a phase. `waiting` is the argument of gone. */
 void connections_set_phase(connections *all, connection *c, connection_phase phase, void *waiting);
 
+typedef enum connection_end {
+    CONNECTION_OPEN,
+    CONNECTION_LEFT, /* its client has closed it while its request waited */
+    CONNECTION_SHUT  /* this server has closed it, at a limit */
+} connection_end;
+
+connection_end connections_get_end(connections *all, const connection *c);
+
 /* Calls gone for all that wait, as if their clients had left. */
 void connections_cancel(connections *all);
 

@@ -124,7 +124,7 @@ static const char *error_of(const attend_future *f, refusal *why)
 {
     const attend_line_result *r = attend_future_result(f);
     const attend_future_state state = attend_future_poll(f);
-    *why = state == ATTEND_FUTURE_DONE      ? REFUSED_INVALID
+    *why = state == ATTEND_FUTURE_DONE      ? (r->fault ? translation_fault_refusal(r->fault) : REFUSED_INVALID)
            : state == ATTEND_FUTURE_EXPIRED ? REFUSED_DEADLINE
                                             : REFUSED_STATE;
     return state == ATTEND_FUTURE_DONE        ? r->fault

@@ -32,18 +32,6 @@ static const char *decode(const char *at, const char *end, char **pool)
     return text;
 }
 
-static bool read_integer(translate_request *r, const char *value)
-{
-    int number = 0;
-    if (!*value) return request_fail(r, "alternatives is not a number");
-    for (const char *c = value; *c; c++) {
-        if (*c < '0' || *c > '9') return request_fail(r, "alternatives is not a number");
-        if (number < 100000) number = 10 * number + (*c - '0');
-    }
-    r->alternatives = number;
-    return true;
-}
-
 static bool set_field(translate_request *r, const char *name, const char *value, unsigned *seen)
 {
     const char **text = request_text_field(r, name);
@@ -59,7 +47,7 @@ static bool set_field(translate_request *r, const char *name, const char *value,
     const unsigned bit = strcmp(name, "alternatives") == 0 ? 1 : strcmp(name, "attention") == 0 ? 2 : 0;
     if (*seen & bit) return request_fail(r, "the form has two fields of the same name");
     *seen |= bit;
-    if (bit == 1) return read_integer(r, value);
+    if (bit == 1) return request_set_alternatives(r, value);
     if (bit == 2) r->attention = strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
     return true;
 }

@@ -35,7 +35,10 @@ struct http_exchange {
     char *body;
     size_t size, capacity;
     bool is_too_large, is_waiting, lacks_header;
-    int status; /* of the answer; 0: none yet */
+    int status;                 /* of the answer; 0: none yet */
+    bool is_ready;              /* there was an answer while the exchange waited: */
+    struct MHD_Response *ready; /* NULL: no memory */
+    int ready_status;
     void *data;
     const char *names[MAX_HEADERS]; /* of the answer */
     char *values[MAX_HEADERS];
@@ -127,25 +130,49 @@ void http_add_header(http_exchange *e, const char *name, const char *value)
     e->values[e->header_count++] = copy;
 }
 
-/* The answer has all its headers, or it is not sent: without memory, the connection is closed. */
-static void queue_response(http_exchange *e, int status, const char *type, struct MHD_Response *r)
+static void queue_response(http_exchange *e, int status, struct MHD_Response *r)
 {
-    if (!r) return;
-    bool ok = !e->lacks_header && MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
-              MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES;
-    for (int i = 0; ok && i < e->header_count; i++)
-        ok = MHD_add_response_header(r, e->names[i], e->values[i]) == MHD_YES;
-    if (ok && atomic_load(&e->server->is_draining))
-        ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
+    const bool ok = !atomic_load(&e->server->is_draining) ||
+                    MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
     connections_set_phase(e->server->connections, e->watched, PHASE_SEND, NULL);
     if (ok && MHD_queue_response(e->connection, (unsigned)status, r) == MHD_YES) e->status = status;
     MHD_destroy_response(r);
 }
 
+/* The answer has all its headers, or it is not sent: without memory, the connection is closed. */
+static struct MHD_Response *with_headers(const http_exchange *e, const char *type, struct MHD_Response *r)
+{
+    if (!r) return NULL;
+    bool ok = !e->lacks_header && MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
+              MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES;
+    for (int i = 0; ok && i < e->header_count; i++)
+        ok = MHD_add_response_header(r, e->names[i], e->values[i]) == MHD_YES;
+    if (ok) return r;
+    MHD_destroy_response(r);
+    return NULL;
+}
+
+static void send_response(http_exchange *e, int status, const char *type, struct MHD_Response *bare)
+{
+    struct MHD_Response *r = with_headers(e, type, bare);
+    if (e->is_waiting)
+        e->ready = r, e->ready_status = status, e->is_ready = true;
+    else if (r)
+        queue_response(e, status, r);
+}
+
+/* Queues the answer of an exchange that waited. */
+static void queue_ready(http_exchange *e)
+{
+    struct MHD_Response *r = e->ready;
+    e->ready = NULL;
+    if (r) queue_response(e, e->ready_status, r);
+}
+
 static void reply(http_exchange *e, int status, const char *type, const char *text, size_t size,
                   enum MHD_ResponseMemoryMode mode)
 {
-    queue_response(e, status, type, MHD_create_response_from_buffer(size, (void *)(uintptr_t)text, mode));
+    send_response(e, status, type, MHD_create_response_from_buffer(size, (void *)(uintptr_t)text, mode));
 }
 
 void http_reply(http_exchange *e, int status, const char *type, const char *text, size_t size)
@@ -275,7 +302,7 @@ void http_reply_stream(http_exchange *e, http_stream *s, const char *type)
     struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, s, NULL);
     http_add_header(e, "Cache-Control", "no-store");
     http_add_header(e, "X-Accel-Buffering", "no"); /* nginx must not collect the parts */
-    queue_response(e, MHD_HTTP_OK, type, r);
+    send_response(e, MHD_HTTP_OK, type, r);
 }
 
 /* The exchange has ended. */
@@ -498,7 +525,10 @@ static enum MHD_Result answer(void *user, struct MHD_Connection *c, const char *
         refuse_body(e);
     else if (e->is_waiting) {
         end_wait(e);
-        s->handler.woken(s->handler.user, e);
+        if (e->is_ready)
+            queue_ready(e);
+        else
+            s->handler.woken(s->handler.user, e);
     } else {
         connections_set_phase(s->connections, e->watched, PHASE_SEND, NULL); /* complete: it is not evicted */
         s->handler.handle(s->handler.user, e);
@@ -506,16 +536,29 @@ static enum MHD_Result answer(void *user, struct MHD_Connection *c, const char *
     return e->status || e->is_waiting ? MHD_YES : MHD_NO;
 }
 
+/* The status for the log: that of the answer, if the client has received it. */
+static int final_status(const http_exchange *e, enum MHD_RequestTerminationCode code)
+{
+    const connection_end end = connections_get_end(e->server->connections, e->watched);
+    if (end == CONNECTION_LEFT) return STATUS_CLIENT_LEFT;
+    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK) return e->status;
+    if (end == CONNECTION_SHUT || code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN) return 0;
+    const bool is_left =
+        e->status || code == MHD_REQUEST_TERMINATED_READ_ERROR || code == MHD_REQUEST_TERMINATED_CLIENT_ABORT;
+    return is_left ? STATUS_CLIENT_LEFT : 0;
+}
+
 static void completed(void *user, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode code)
 {
     http_server *s = user;
     http_exchange *e = *state;
-    (void)c, (void)code;
+    (void)c;
     if (!e) return;
     if (e->is_waiting) end_wait(e);
+    if (e->ready) MHD_destroy_response(e->ready);
     leave_stream(e);
     connections_set_phase(s->connections, e->watched, PHASE_HEADER, NULL);
-    s->handler.finished(s->handler.user, e, e->status, (double)(clock_now() - e->began) * 1e-9);
+    s->handler.finished(s->handler.user, e, final_status(e, code), (double)(clock_now() - e->began) * 1e-9);
     atomic_fetch_sub(&s->body_bytes, e->capacity);
     free(e->body);
     for (int i = 0; i < e->header_count; i++) free(e->values[i]);

@@ -7,7 +7,8 @@
  *            than chunked, with invalid names of headers, with headers of several lines, with a body or a header that is
  *            too large: before they reach `handle`. A proxy in front may disagree with this server about where such a
  *            request ends ("request smuggling").
- * Threads    `handle`, `woken` and `finished` are called by the thread of the listener; `gone` by another. */
+ * Threads    `handle`, `woken` and `finished` are called by the thread of the listener; `gone` by another. While an
+ *            exchange waits, another thread may use it instead, until it calls http_wake. */
 #ifndef ATTEND_CLI_SERVE_HTTP_H
 #define ATTEND_CLI_SERVE_HTTP_H
 
@@ -23,14 +24,17 @@ typedef struct http_limits {
     connection_limits connections;
 } http_limits;
 
+enum { STATUS_CLIENT_LEFT = 499 };
+
 typedef struct http_handler {
     void *user;
     void (*handle)(void *user, http_exchange *e);
-    void (*woken)(void *user, http_exchange *e);
+    void (*woken)(void *user, http_exchange *e); /* not if there was an answer before http_wake */
     /* The client closed its connection; http_wake is still needed. Must not call functions of this header except
      * http_data. */
     void (*gone)(void *user, http_exchange *e);
-    /* The exchange ends. status 0: it had no answer. */
+    /* The exchange ends. status 0: it had no complete answer; STATUS_CLIENT_LEFT: because the client closed its
+     * connection before. */
     void (*finished)(void *user, http_exchange *e, int status, double seconds);
 } http_handler;
 
@@ -67,7 +71,7 @@ void http_set_data(http_exchange *e, void *data);
 
 /* Adds a header to the answer, before http_reply. */
 void http_add_header(http_exchange *e, const char *name, const char *value);
-/* Answers. The text is copied, except by http_reply_static. */
+/* Answers; if the exchange waits, the answer is sent after http_wake. The text is copied, except by http_reply_static. */
 void http_reply(http_exchange *e, int status, const char *type, const char *text, size_t size);
 void http_reply_static(http_exchange *e, int status, const char *type, const char *text, size_t size);
 void http_wait(http_exchange *e);

@@ -10,9 +10,10 @@
 
 static const double buckets[LATENCY_BUCKETS] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10 };
 
-static const char *const refusal_names[REFUSAL_COUNT] = {
-    "key", "rate", "queue", "state", "texts", "characters", "weights", "deadline", "explorations", "invalid"
-};
+static const char *const refusal_names[REFUSAL_COUNT] = { "key",      "rate",         "queue",   "state",
+                                                          "texts",    "characters",   "weights", "answers",
+                                                          "deadline", "explorations", "depth",   "tokens",
+                                                          "invalid" };
 
 void metrics_count(server *s, const http_exchange *e, int status, double seconds)
 {
@@ -37,7 +38,8 @@ static void put(FILE *to, const char *name, const char *type, const char *help, 
 
 static void put_answers(FILE *to, server *s)
 {
-    head(to, "answers_total", "counter", "Answers by status; 0: the connection ended without one.");
+    head(to, "answers_total", "counter",
+         "Answers by status; 499: the client left before it; 0: the connection was closed before it.");
     for (int i = 0; i < STATUS_COUNT; i++) {
         const uint64_t n = atomic_load(&s->answers[i]);
         if (n) attend_print(to, "attend_answers_total{status=\"%d\"} %" PRIu64 "\n", i, n);
@@ -106,7 +108,8 @@ static void put_http(FILE *to, server *s)
     attend_print(to, "attend_too_large_total{part=\"header\"} %" PRIu64 "\n", h.too_large_headers);
     attend_print(to, "attend_too_large_total{part=\"body\"} %" PRIu64 "\n", h.too_large_bodies);
     put(to, "requests", "gauge", "Requests at present.", h.exchanges);
-    put(to, "answer_bytes", "gauge", "Memory of answers with attention, estimated from their requests.",
+    put(to, "answer_bytes", "gauge",
+        "Memory of answers; until there is one, that of its attention, estimated from its request.",
         (double)atomic_load(&s->answer_bytes));
     put(to, "body_bytes", "gauge", "Memory of request bodies.", (double)h.body_bytes);
 }

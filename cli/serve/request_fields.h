@@ -10,6 +10,8 @@ bool request_fail(translate_request *r, const char *error);
 bool request_begin(translate_request *r, size_t size, int max_texts);
 /* Adds a text of the field q. */
 bool request_add_text(translate_request *r, const char *text);
+/* Sets the field `alternatives` from digits. */
+bool request_set_alternatives(translate_request *r, const char *digits);
 /* The field of text with this name; NULL: there is none. */
 const char **request_text_field(translate_request *r, const char *name);
 

@@ -4,6 +4,7 @@
 #define ATTEND_CLI_SERVE_SERVER_H
 
 #include "serve/api_keys.h"
+#include "serve/helper_thread.h"
 #include "serve/http.h"
 #include "serve/rate_limit.h"
 #include "serve/served_models.h"
@@ -22,8 +23,11 @@ typedef enum refusal {
     REFUSED_TEXTS,
     REFUSED_CHARACTERS,
     REFUSED_WEIGHTS,
+    REFUSED_ANSWERS,
     REFUSED_DEADLINE,
     REFUSED_EXPLORATIONS,
+    REFUSED_DEPTH,
+    REFUSED_TOKENS,
     REFUSED_INVALID,
     REFUSAL_COUNT
 } refusal;
@@ -34,6 +38,7 @@ typedef struct server {
     attend_batcher *batcher;
     served_models models;
     http_server *http;
+    helper_thread *helper;
     api_keys keys;
     rate_limit rate;
     bool limit_local_rate; /* the rate limit applies to local addresses without a key too */
@@ -42,8 +47,8 @@ typedef struct server {
     int max_lines, max_characters, max_explorations;
     atomic_int explorations;    /* at present */
     long long max_weights;      /* of attention, in an answer */
-    size_t max_answers;         /* bytes of all answers with attention, from the request until they were sent */
-    atomic_size_t answer_bytes; /* at present, estimated */
+    size_t max_answers;         /* bytes of all answers until they were sent; with attention, from the request on */
+    atomic_size_t answer_bytes; /* at present; until there is an answer, estimated */
     const char *allow_origin;   /* NULL: none */
     log_format log;
     atomic_int state; /* server_state */
@@ -68,7 +73,10 @@ typedef struct server_task {
     void (*end)(http_exchange *e);              /* frees the data */
 } server_task;
 
-/* ---- translation.c, explore.c ---- */
+/* ---- translation.c, translation_json.c, explore.c ---- */
+
+/* Whether a line was refused for its length, or for another reason. */
+refusal translation_fault_refusal(const char *fault);
 
 void translation_begin(server *s, http_exchange *e);
 void explore_begin(server *s, http_exchange *e);

@@ -1,6 +1,7 @@
 /* server_log.c: one line on standard error for each request and each event, as text or JSON. Texts of users are never
  * logged. */
 #include "result_text.h"
+#include "serve/client_limits.h"
 #include "serve/server.h"
 
 #include <attend/json.h>
@@ -41,19 +42,21 @@ static void begin_line(attend_json_writer *w, const char *event)
 
 void log_request(const server *s, const http_exchange *e, int status, double seconds)
 {
+    if (s->log == LOG_NONE) return;
+    const client_address client = client_get_address(s, e);
     size_t size;
     http_body(e, &size);
     if (s->log == LOG_TEXT) {
         char now[48];
         put_time(now, sizeof now);
-        attend_print(stderr, "%s %s %.10s %.100s %d %zu bytes %.1f ms\n", now, http_client(e)->text, http_method(e),
+        attend_print(stderr, "%s %s %.10s %.100s %d %zu bytes %.1f ms\n", now, client.text, http_method(e),
                      http_path(e), status, size, seconds * 1e3);
     }
     if (s->log != LOG_JSON) return;
     attend_string line = { 0 };
     attend_json_writer w = attend_json_to_string(&line);
     begin_line(&w, "request");
-    attend_json_put_key(&w, "client"), attend_json_put_text(&w, http_client(e)->text);
+    attend_json_put_key(&w, "client"), attend_json_put_text(&w, client.text);
     attend_json_put_key(&w, "method"), attend_json_put_bytes(&w, http_method(e), strnlen(http_method(e), 10));
     attend_json_put_key(&w, "path"), attend_json_put_bytes(&w, http_path(e), strnlen(http_path(e), 100));
     attend_json_put_key(&w, "status"), attend_json_put_integer(&w, status);

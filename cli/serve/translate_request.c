@@ -39,6 +39,17 @@ bool request_add_text(translate_request *r, const char *text)
     return true;
 }
 
+bool request_set_alternatives(translate_request *r, const char *digits)
+{
+    int number = 0;
+    for (const char *c = digits; *c; c++) {
+        if (*c < '0' || *c > '9') return request_fail(r, "alternatives is not a number of 0 or more");
+        if (number < 100000) number = 10 * number + (*c - '0');
+    }
+    r->alternatives = number;
+    return *digits || request_fail(r, "alternatives is not a number of 0 or more");
+}
+
 const char **request_text_field(translate_request *r, const char *name)
 {
     static const struct {
@@ -57,7 +68,7 @@ const char **request_text_field(translate_request *r, const char *name)
 /* ---- JSON ---- */
 
 /* Skips a value of a field that is not known. The depth counts the object around it. */
-static bool skip_value(attend_json_reader *j)
+static bool skip_value(attend_json_reader *j, translate_request *r)
 {
     const char *string, *at;
     bool is_object[MAX_JSON_DEPTH];
@@ -65,7 +76,8 @@ static bool skip_value(attend_json_reader *j)
     for (;;) {
         const bool object = attend_json_accept(j, '{');
         if (object || attend_json_accept(j, '[')) {
-            if (depth == MAX_JSON_DEPTH) return attend_json_reader_fail(j, "the JSON is nested too deeply");
+            r->is_too_deep = depth == MAX_JSON_DEPTH;
+            if (r->is_too_deep) return attend_json_reader_fail(j, "the JSON is nested too deeply");
             is_object[depth++] = object;
             if (attend_json_accept(j, object ? '}' : ']')) {
                 depth--;
@@ -95,26 +107,47 @@ static bool read_texts(attend_json_reader *j, translate_request *r)
     return !r->is_array || attend_json_expect(j, ']');
 }
 
-static bool read_integer(attend_json_reader *j, int *value)
+/* The next character after white space; '\0': the end. */
+static char peek(attend_json_reader *j)
 {
+    attend_json_accept(j, ' '); /* skips it */
+    return j->at < j->end ? *j->at : '\0';
+}
+
+/* A number, or a string of digits, which clients of LibreTranslate send. */
+static bool read_alternatives(attend_json_reader *j, translate_request *r)
+{
+    const char *digits, *at;
     int64_t number;
+    if (peek(j) == '"') return attend_json_read_string(j, &digits, &at) && request_set_alternatives(r, digits);
     if (!attend_json_read_integer(j, &number)) return false;
-    *value = number < 1000000 ? (int)number : 1000000;
+    r->alternatives = number < 1000000 ? (int)number : 1000000;
     return true;
 }
 
+static const char *known_name(const char *name)
+{
+    static const char *const names[] = { "q",       "source", "target",       "format",
+                                         "api_key", "prefix", "alternatives", "attention" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return names[i];
+    return NULL;
+}
+
+/* null: the field is not given. */
 static bool read_field(attend_json_reader *j, translate_request *r, const char *name)
 {
     const char *at, *value, **text = request_text_field(r, name);
+    if (peek(j) == 'n') return attend_json_skip_scalar(j);
     if (strcmp(name, "q") == 0) return read_texts(j, r);
     if (text) { /* a string that is read in part has no end */
         if (!attend_json_read_string(j, &value, &at)) return false;
         *text = value;
         return true;
     }
-    if (strcmp(name, "alternatives") == 0) return read_integer(j, &r->alternatives);
+    if (strcmp(name, "alternatives") == 0) return read_alternatives(j, r);
     if (strcmp(name, "attention") == 0) return attend_json_read_bool(j, &r->attention);
-    return skip_value(j);
+    return skip_value(j, r);
 }
 
 static bool read_object(attend_json_reader *j, translate_request *r)
@@ -130,7 +163,9 @@ static bool read_object(attend_json_reader *j, translate_request *r)
         for (int i = 0; i < count; i++)
             if (strcmp(names[i], names[count]) == 0)
                 return attend_json_reader_fail(j, "the object has two members of the same name");
+        r->field = known_name(names[count]);
         if (!read_field(j, r, names[count++])) return false;
+        r->field = NULL;
     } while (attend_json_accept(j, ','));
     return attend_json_expect(j, '}');
 }

@@ -17,9 +17,9 @@ typedef struct translate_request {
     const char *source, *target, *format, *api_key, *prefix; /* NULL: not given */
     int alternatives;
     bool attention;
-    char *pool; /* the memory of all strings */
-    const char *error;
-    bool is_no_memory, has_too_many_texts;
+    char *pool;                /* the memory of all strings */
+    const char *error, *field; /* field: in which it is; NULL: in none that is known */
+    bool is_no_memory, has_too_many_texts, is_too_deep;
 } translate_request;
 
 /* The caller frees the request in any case. */

@@ -1,5 +1,5 @@
 /* translation.c: POST /translate. The lines of all texts are submitted together; the last one that is done wakes the
- * exchange. */
+ * exchange, or has a large answer written before. */
 #include "serve/accept_request.h"
 #include "serve/clock.h"
 #include "serve/server.h"
@@ -46,10 +46,11 @@ static void find_lines(translation *t)
         const html_document *d = t->documents ? &t->documents[i] : NULL;
         t->first[i] = n;
         for (int j = 0; d && j < d->segment_count; j++)
-            t->lines[n++] = (translation_line){ d->texts + d->segments[j].text, d->segments[j].size };
+            t->lines[n++] = (translation_line){ d->texts + d->segments[j].text, d->segments[j].size, false };
         for (const char *line = d ? NULL : r->texts[i], *end; line; line = *end ? end + 1 : NULL) {
             end = line + strcspn(line, "\n");
-            t->lines[n++] = (translation_line){ line, (size_t)(end - line) };
+            const bool has_return = *end && end > line && end[-1] == '\r';
+            t->lines[n++] = (translation_line){ line, (size_t)(end - line) - has_return, has_return };
         }
     }
     t->first[r->text_count] = n;
@@ -80,11 +81,26 @@ static bool divide(server *s, http_exchange *e, translation *t)
 
 /* ---- submitting ---- */
 
-static void line_done(void *user, attend_future *f)
+static void write_answer(void *user)
 {
     translation *t = user;
+    pthread_mutex_lock(&t->lock); /* the listener may still submit */
+    pthread_mutex_unlock(&t->lock);
+    translation_reply(t->server, t->exchange);
+    http_wake(t->exchange);
+}
+
+static void line_done(void *user, attend_future *f)
+{
+    enum { LARGE = 256 << 10 };
+    translation *t = user;
     (void)f;
-    if (atomic_fetch_sub(&t->remaining, 1) == 1) http_wake(t->exchange);
+    if (atomic_fetch_sub(&t->remaining, 1) > 1) return;
+    t->job = (helper_job){ .run = write_answer, .user = t };
+    if (t->is_long || t->answer_bytes > LARGE)
+        helper_thread_add(t->server->helper, &t->job);
+    else
+        http_wake(t->exchange);
 }
 
 /* A request for each line of each text. */
@@ -134,46 +150,63 @@ static bool reserve_weights(server *s, http_exchange *e, translation *t)
         server_refuse(s, e, 413, REFUSED_WEIGHTS, TOO_MANY_WEIGHTS);
         return false;
     }
-    t->all_answers = &s->answer_bytes;
-    t->answer_bytes = (size_t)total * WEIGHT_BYTES; /* at most max_answers */
-    if (atomic_fetch_add(t->all_answers, t->answer_bytes) + t->answer_bytes <= s->max_answers) return true;
-    server_refuse(s, e, 503, REFUSED_STATE, "the server has no memory for this answer now");
-    return false;
+    const bool has_room = translation_reserve(t, (size_t)total * WEIGHT_BYTES); /* at most max_answers */
+    if (!has_room) server_refuse(s, e, 503, REFUSED_ANSWERS, "the server has no memory for this answer now");
+    return has_room;
 }
 
 /* Submits all lines. The exchange waits before, because the last line may be done at once. */
-static int submit(server *s, translation *t)
+static void submit(server *s, translation *t)
 {
     attend_request *requests = calloc((size_t)t->count, sizeof *requests);
-    if (!requests) return attend_fail(ATTEND_NO_MEMORY, "out of memory");
-    fill_requests(s, t, requests);
+    int status = requests ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "out of memory");
+    if (status == ATTEND_OK) fill_requests(s, t, requests);
     atomic_store(&t->remaining, t->count);
     pthread_mutex_lock(&t->lock); /* the client may leave meanwhile */
-    const int status = served_models_submit(&s->models, t->pair, t->futures, t->count, requests, NULL);
+    if (status == ATTEND_OK) status = served_models_submit(&s->models, t->pair, t->futures, t->count, requests, NULL);
+    t->status = status;
     t->is_submitted = status == ATTEND_OK;
     for (int i = 0; t->is_submitted && t->is_gone && i < t->count; i++) attend_future_cancel(t->futures[i]);
     pthread_mutex_unlock(&t->lock);
     free(requests);
-    return status;
+    if (status == ATTEND_OK) return;
+    strncat(t->message, attend_message(), sizeof t->message - 1);
+    http_wake(t->exchange);
 }
 
-static void start(server *s, http_exchange *e, translation *t)
+/* A prefix is translated, and answered, once for each line. False after an answer. */
+static bool check_prefix(server *s, http_exchange *e, const translation *t)
+{
+    return !t->request.prefix || check_characters(s, e, &t->request, t->count);
+}
+
+/* True: the lines were submitted, or the submission failed; the exchange is woken. False after an answer. */
+static bool start(server *s, http_exchange *e, translation *t)
 {
     const translate_request *r = &t->request;
     t->search = s->models.options.search;
     t->search.weights |= r->attention || (t->documents && served_models_has_attention(&s->models, t->pair));
     if (r->alternatives > 0) t->search.n_best = r->alternatives < t->search.beam ? r->alternatives + 1 : t->search.beam;
     if (r->prefix) t->search.shortlist = false; /* a shortlist allows no prefixes */
-    if (!reserve_weights(s, e, t)) return;
+    if (!reserve_weights(s, e, t)) return false;
     if (t->count == 0) { /* an empty array, or HTML without texts */
         translation_reply(s, e);
-        return;
+        return false;
     }
-    http_wait(e);
-    t->status = submit(s, t);
-    if (t->status == ATTEND_OK) return;
-    strncat(t->message, attend_message(), sizeof t->message - 1);
-    http_wake(e);
+    if (!t->is_long) http_wait(e); /* else it does already */
+    submit(s, t);
+    return true;
+}
+
+/* What accept_request has not done. */
+static void prepare(void *user)
+{
+    translation *t = user;
+    server *s = t->server;
+    http_exchange *e = t->exchange;
+    const bool is_started =
+        !(t->is_long && translation_is_gone(t)) && divide(s, e, t) && check_prefix(s, e, t) && start(s, e, t);
+    if (!is_started && t->is_long) http_wake(e);
 }
 
 /* ---- ending ---- */
@@ -187,15 +220,42 @@ static void cancel(http_exchange *e)
     pthread_mutex_unlock(&t->lock);
 }
 
+bool translation_is_gone(translation *t)
+{
+    pthread_mutex_lock(&t->lock);
+    const bool is_gone = t->is_gone;
+    pthread_mutex_unlock(&t->lock);
+    return is_gone;
+}
+
+void translation_free_results(translation *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->is_submitted = false;
+    for (int i = 0; t->futures && i < t->count; i++) attend_future_free(t->futures[i]);
+    for (int i = 0; t->documents && i < t->request.text_count; i++) html_free(&t->documents[i]);
+    free(t->futures);
+    free(t->documents);
+    t->futures = NULL, t->documents = NULL;
+    pthread_mutex_unlock(&t->lock);
+}
+
+bool translation_reserve(translation *t, size_t bytes)
+{
+    server *s = t->server;
+    const size_t total = atomic_fetch_add(&s->answer_bytes, bytes) + bytes - t->answer_bytes;
+    const bool has_room = total <= s->max_answers || bytes <= t->answer_bytes;
+    atomic_fetch_sub(&s->answer_bytes, has_room ? t->answer_bytes : bytes);
+    if (has_room) t->answer_bytes = bytes;
+    return has_room;
+}
+
 static void end(http_exchange *e)
 {
     translation *t = http_data(e);
-    if (t->all_answers) atomic_fetch_sub(t->all_answers, t->answer_bytes);
-    for (int i = 0; t->futures && i < t->count; i++) attend_future_free(t->futures[i]);
-    for (int i = 0; t->documents && i < t->request.text_count; i++) html_free(&t->documents[i]);
-    free(t->documents);
+    translation_reserve(t, 0);
+    translation_free_results(t);
     free(t->lines);
-    free(t->futures);
     free(t->first);
     translate_request_free(&t->request);
     pthread_mutex_destroy(&t->lock);
@@ -205,6 +265,15 @@ static void end(http_exchange *e)
 
 /* ---- beginning ---- */
 
+/* Whether reading the texts takes more than about a millisecond. */
+static bool is_long(const server *s, const translate_request *r)
+{
+    enum { LONG = 8 << 10 };
+    size_t bytes = r->prefix ? strlen(r->prefix) * (size_t)s->max_lines : 0;
+    for (int i = 0; i < r->text_count; i++) bytes += strlen(r->texts[i]);
+    return bytes > LONG;
+}
+
 void translation_begin(server *s, http_exchange *e)
 {
     translation *t = calloc(1, sizeof *t);
@@ -213,9 +282,17 @@ void translation_begin(server *s, http_exchange *e)
         return;
     }
     t->task = (server_task){ translation_reply, cancel, end };
-    t->exchange = e;
+    t->server = s, t->exchange = e;
     pthread_mutex_init(&t->lock, NULL);
     http_set_data(e, t);
     t->pair = accept_request(s, e, &t->request);
-    if (t->pair >= 0 && check_request(s, e, t) && divide(s, e, t)) start(s, e, t);
+    if (t->pair < 0 || !check_request(s, e, t)) return;
+    t->is_long = is_long(s, &t->request);
+    t->job = (helper_job){ .run = prepare, .user = t };
+    if (t->is_long) {
+        http_wait(e);
+        helper_thread_add(s->helper, &t->job);
+    } else {
+        prepare(t);
+    }
 }

@@ -10,6 +10,11 @@
 
 /* ---- failures ---- */
 
+refusal translation_fault_refusal(const char *fault)
+{
+    return strstr(fault, "too long") ? REFUSED_TOKENS : REFUSED_INVALID;
+}
+
 /* Answers if a line has no translation; true: it did. */
 static bool refuse_line(server *s, http_exchange *e, const translation *t, int text, int line)
 {
@@ -18,7 +23,7 @@ static bool refuse_line(server *s, http_exchange *e, const translation *t, int t
     const attend_future_state state = attend_future_poll(f);
     if (state == ATTEND_FUTURE_DONE && !r->fault) return false;
     if (state == ATTEND_FUTURE_DONE)
-        server_refuse(s, e, 400, REFUSED_INVALID, "line %d of text %d cannot be translated: %s",
+        server_refuse(s, e, 400, translation_fault_refusal(r->fault), "line %d of text %d cannot be translated: %s",
                       line - t->first[text] + 1, text + 1, r->fault);
     else if (state == ATTEND_FUTURE_EXPIRED)
         server_refuse(s, e, 503, REFUSED_DEADLINE, "the translation took longer than %g seconds", s->deadline);
@@ -96,7 +101,7 @@ static int join_lines(attend_string *all, const translation *t, int text, int ra
         if (d)
             status = html_write_between(all, d, i - t->first[text]);
         else if (i > t->first[text])
-            status = attend_string_add(all, "\n", 1);
+            status = t->lines[i - 1].has_return ? attend_string_add(all, "\r\n", 2) : attend_string_add(all, "\n", 1);
         if (status == ATTEND_OK)
             status = d ? add_segment(all, t, text, i, h) : attend_string_add(all, h->text, strlen(h->text));
     }
@@ -231,10 +236,15 @@ static void put_member(attend_json_writer *w, const server *s, const translation
 
 void translation_reply(server *s, http_exchange *e)
 {
-    const translation *t = http_data(e);
+    static const char cancelled[] = "{\"error\": \"the request was cancelled\"}\n";
+    translation *t = http_data(e);
     const translate_request *r = &t->request;
     attend_string json = { 0 };
     attend_json_writer w = attend_json_to_string(&json);
+    if (translation_is_gone(t)) { /* its client may still read, if it closed one direction only */
+        http_reply_static(e, 503, "application/json", cancelled, strlen(cancelled));
+        return;
+    }
     if (refuse(s, e, t)) return;
     w.minimal = true;
     attend_json_begin_object(&w);
@@ -244,5 +254,11 @@ void translation_reply(server *s, http_exchange *e)
     put_member(&w, s, t, "translatedText", PART_TEXT);
     attend_json_end_object(&w);
     attend_json_put_space(&w, "\n");
+    translation_free_results(t);
+    if (w.status == ATTEND_OK && !translation_reserve(t, json.size)) {
+        attend_string_free(&json);
+        server_refuse(s, e, 503, REFUSED_ANSWERS, "the server has no memory for this answer now");
+        return;
+    }
     server_reply_json(s, e, 200, &w, &json);
 }

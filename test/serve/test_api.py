@@ -21,6 +21,9 @@ for q, answer in zip(lines, right):
 check(s.translate(lines)[1] == {"translatedText": right}, "array")
 check(s.translate([])[1] == {"translatedText": []}, "empty array")
 check(s.translate("\n".join(lines))[1] == {"translatedText": "\n".join(right)}, "lines")
+for tail in ("", "\r\n", "\n"):  # each line keeps its end
+    check(s.translate("\r\n".join(lines) + tail)[1] == {"translatedText": "\r\n".join(right) + tail}, "lines that end with CR LF")
+check(s.translate("a b c\r\nd\ne\r\n")[1]["translatedText"] == "\n".join([right[0] + "\r", right[1], "e\r", ""]), "both ends")
 check(s.translate(lines, target="de")[1] == {"translatedText": german} , "pair")
 check(s.translate(lines, source="it", target="de")[1] == {"translatedText": right}, "pair")
 
@@ -45,6 +48,9 @@ best = [line.split(" ||| ")[1] for line in best]
 check(s.translate("a b c", alternatives=2)[1] == {"translatedText": best[0], "alternatives": best[1:]}, "alternatives")
 check(s.translate(["a b c"], alternatives=2)[1]["alternatives"] == [best[1:]], "alternatives of an array")
 check(len(s.translate("a b c", alternatives=1000)[1]["alternatives"]) == 4, "at most the beam")
+for text, count in (("2", 2), ("0", 0), (None, 0)):  # as some clients send it
+    check(s.translate("a b c", alternatives=text)[1].get("alternatives", []) == best[1:][:count], text)
+check(s.translate("a b c", alternatives=None, format=None, api_key=None, attention=None, prefix=None, x=None)[1] == {"translatedText": best[0]}, "null")
 with open("prefix", "w") as f:
     f.write("b\n")
 check(s.translate("a b c", prefix="b")[1]["translatedText"] == translate("model", ["a b c"], "--prefix", "prefix")[0], "prefix")
@@ -99,6 +105,15 @@ for body, type_, status, part in (
     ('{"q": "a", "source": "en", "target": "fr", "format": "markdown"}', "application/json", 400, "format"),
     ('{"q": "a", "source": "en", "target": "fr", "alternatives": -1}', "application/json", 400, "negative"),
     ('{"x": ' + "[" * 100000 + "]" * 100000 + ', "q": "a"}', "application/json", 400, "nested too deeply"),
+    ('{"q": null, "source": "en", "target": "fr"}', "application/json", 400, "parameter q is missing"),
+    ('{"q": [null], "source": "en", "target": "fr"}', "application/json", 400, "q: a string is missing"),
+    ('{"q": "a", "source": null, "target": "fr"}', "application/json", 400, "source is missing"),
+    ('{"q": "a", "source": nul, "target": "fr"}', "application/json", 400, "source: "),
+    ('{"q": "a", "source": "en", "target": 1}', "application/json", 400, "target: a string is missing"),
+    ('{"q": "a", "source": "en", "target": "fr", "attention": "x"}', "application/json", 400, "attention: true or false is missing"),
+    ('{"q": "a", "source": "en", "target": "fr", "alternatives": 1.5}', "application/json", 400, "alternatives: a number is not an integer"),
+    ('{"q": "a", "source": "en", "target": "fr", "alternatives": "x"}', "application/json", 400, "alternatives: "),
+    ('{"q": "a", "source": "en", "target": "fr", "alternatives": ""}', "application/json", 400, "alternatives: "),
     ("q=%zz&source=en&target=fr", "application/x-www-form-urlencoded", 400, "escape"),
     ("q=%00&source=en&target=fr", "application/x-www-form-urlencoded", 400, "escape"),
     ("q=a&source=en&source=en&target=fr", "application/x-www-form-urlencoded", 400, "same name"),
@@ -143,4 +158,12 @@ s.stop()
 entries = [json.loads(line) for line in s.log()]
 check(sorted(e["event"] for e in entries) == ["ready", "request", "request", "stop"], entries)  # a request is logged after its answer
 check(entries[1]["status"] == 204 and entries[1]["path"] == "/translate" and entries[1]["client"] == "::1", entries[1])
+
+# behind a proxy, the log has the address that the proxy reports, and another client's header changes nothing
+for options, address in ((("--behind-proxy",), "10.2.3.4"), ((), "127.0.0.1")):
+    s = Server("--log", "json", *options)
+    check(s.translate("a", headers={"X-Forwarded-For": "10.9.9.9, 10.2.3.4"})[0] == 200, "a translation")
+    s.stop()
+    entries = [json.loads(line) for line in s.log()]
+    check([e["client"] for e in entries if e["event"] == "request"] == [address], entries)
 print("ok")

@@ -48,6 +48,12 @@ check(s.translate("é" * 50)[0] == 200, "characters, not bytes")
 check(s.labelled('refused_total{reason="characters"}') == 1, "metric of characters")
 status, answer, _ = s.translate("a " * 11)
 check(status == 400 and "too long" in answer["error"], answer)
+status, answer, _ = s.translate("a", prefix="b " * 11)
+check(status == 400 and "too long" in answer["error"], answer)
+check(s.labelled('refused_total{reason="tokens"}') == 2, "metric of tokens")
+status, answer, _ = s.request("POST", "/translate", '{"x": ' + "[" * 900 + "]" * 900 + "}", {"Content-Type": "application/json"})
+check(status == 400 and "nested too deeply" in answer["error"], answer)
+check(s.labelled('refused_total{reason="depth"}') == 1, "metric of depth")
 check(s.translate("a b c")[1]["translatedText"] == right, "it still translates")
 s.stop()
 
@@ -93,6 +99,37 @@ check(s.translate("a b c")[0] == 200, "short answers")
 for c in slow:
     c.close()
 wait_for("memory of answers", lambda: s.metric("answer_bytes") == 0)
+s.stop()
+
+# ---- prefixes: each line has one ----
+s = Server("--rate", "0")
+for q in (["a"] * 100, "a\n" * 99 + "a"):
+    check(s.translate(q, prefix="b" * 498)[0] == 200, "100 * 498 characters, and the lines")
+    status, answer, _ = s.translate(q, prefix="b" * 500)
+    check(status == 413 and "prefix of each line" in answer["error"], answer)
+status, answer, _ = s.translate("<p>a" * 100, prefix="b" * 500, format="html")
+check(status == 413 and "prefix of each line" in answer["error"], answer)
+status, answer, _ = s.request("POST", "/explore", json.dumps({"q": "a", "source": "en", "target": "fr", "prefix": "b" * 50000}))
+check(status == 413, answer)
+check(s.labelled('refused_total{reason="characters"}') == 4, "metric of characters")
+s.stop()
+
+# ---- answers without attention, and requests that take long to read: others do not wait for them ----
+s = Server("--rate", "0", "--max-characters", "0", "--max-answers", "1M", "--max-weights", "10000", "--deadline", "100")
+check(s.translate(["a"] * 10, prefix="b" * 10000)[0] == 200, "a small answer")
+status, answer, headers = s.translate(["a"] * 128, prefix="b" * 10000)
+check(status == 503 and "no memory for this answer" in answer["error"] and headers["Retry-After"], answer)
+check(s.labelled('refused_total{reason="answers"}') == 1, "metric of answers")
+wait_for("memory of answers", lambda: s.metric("answer_bytes") == 0)
+began, took, worst = time.time(), [], 0
+large = threading.Thread(target=lambda: (s.translate(["a"] * 128, prefix="b" * 400000), took.append(time.time() - began)))
+large.start()
+while large.is_alive():
+    asked = time.time()
+    check(s.request("GET", "/health")[0] == 200, "health")
+    worst = max(worst, time.time() - asked)
+check(worst < took[0] / 4, "a request of %.2f s, and %.2f s for another" % (took[0], worst))
+print("a request of %.2f s; others waited at most %.3f s" % (took[0], worst))
 s.stop()
 
 # ---- bodies ----
@@ -144,6 +181,13 @@ check(s.translate("a", headers={"Authorization": "Bearer second-key-456"})[0] ==
 time.sleep(1.1)
 check(s.translate("a", api_key="first-key-123")[0] == 200, "the rate is a rate")
 s.stop()
+# a body that is invalid counts, whether keys are needed or not
+for options in ((), ("--api-keys", "keys")):
+    s = Server("--rate", "2", *options)
+    for body, type_ in (("{", "application/json"), ("q=%", "application/x-www-form-urlencoded"), ("x", "text/plain")):
+        codes = at_once(15, lambda i: s.request("POST", "/translate", body, {"Content-Type": type_})[0])
+        check(429 in codes and set(codes) <= {400, 403, 415, 429}, (body, codes))
+    s.stop()
 s = Server("--rate", "1", "--behind-proxy")
 for address in ("10.0.0.1", "10.0.0.2", "2001:db8::1"):
     forwarded = {"X-Forwarded-For": "1.2.3.4, " + address}
