@@ -272,8 +272,8 @@ static int run(int argc, char **argv)
     parsed p;
     job_begin();
     int status = options_parse(&verb_evaluate, &s, argc, argv, &p);
-    if (status == 0 && !p.help) {
-        status = job_join(&verb_evaluate, s.rank_timeout);
+    if (!p.help) {
+        status = job_join(&verb_evaluate, s.rank_timeout, status);
         if (!options_given(&verb_evaluate, &p, "threads")) s.search.threads = job_threads();
         if (s.plot && !s.by_length) s.by_length = "auto";
         if (s.against && !options_given(&verb_evaluate, &p, "bootstrap")) s.samples = 1000;
@@ -282,7 +282,7 @@ static int run(int argc, char **argv)
         if (status == 0 && s.model) status = search_settings_use_device(&verb_evaluate, &s.search, &p, s.quiet);
         if (status == 0) status = run_evaluation(&s, &p, &e);
         evaluation_free(&e);
-        status = job_end(status);
+        status = job_end(&verb_evaluate, status);
     }
     options_free(&verb_evaluate, &s, &p);
     return status;

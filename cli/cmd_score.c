@@ -184,11 +184,11 @@ static int run(int argc, char **argv)
     parsed p;
     job_begin();
     int status = options_parse(&verb_score, &s, argc, argv, &p);
-    if (status == 0 && !p.help) {
-        status = job_join(&verb_score, s.rank_timeout);
+    if (!p.help) {
+        status = job_join(&verb_score, s.rank_timeout, status);
         if (!options_given(&verb_score, &p, "threads")) s.threads = job_threads();
         if (status == 0) status = check_and_score(&s, &p);
-        status = job_end(status);
+        status = job_end(&verb_score, status);
     }
     options_free(&verb_score, &s, &p);
     return status;

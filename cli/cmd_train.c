@@ -237,8 +237,8 @@ static int run(int argc, char **argv)
     parsed p;
     job_begin();
     int status = options_parse(&verb_train, &s, argc, argv, &p);
-    if (status == 0 && !p.help) {
-        status = job_join(&verb_train, s.rank_timeout);
+    if (!p.help) {
+        status = job_join(&verb_train, s.rank_timeout, status);
         s.reports = !s.t.quiet;
         if (!job_speaks()) s.t.quiet = true;
         if (!options_given(&verb_train, &p, "threads")) s.t.threads = job_threads();
@@ -246,7 +246,7 @@ static int run(int argc, char **argv)
         if (status == 0) status = train_settings_use_device(&verb_train, &s.t, &p);
         if (status == 0) status = check(&s, &p);
         if (status == 0) status = run_training(&s, &p);
-        status = job_end(status);
+        status = job_end(&verb_train, status);
     }
     free(s.first);
     free(s.t.checkpoint);

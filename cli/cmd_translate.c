@@ -665,13 +665,13 @@ static int run(int argc, char **argv)
     job_begin();
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
     s.alignment++; /* from an index into `alignments` to ALIGNMENT_* */
-    if (status == 0 && !p.help) {
-        status = job_join(&verb_translate, s.rank_timeout);
+    if (!p.help) {
+        status = job_join(&verb_translate, s.rank_timeout, status);
         if (!options_given(&verb_translate, &p, "threads")) s.search.threads = job_threads();
         if (status == 0) status = check(&s, &p);
         if (status == 0) status = search_settings_use_device(&verb_translate, &s.search, &p, s.quiet);
         if (status == 0) status = translate(&s, &p);
-        status = job_end(status);
+        status = job_end(&verb_translate, status);
     }
     options_free(&verb_translate, &s, &p);
     return status;

@@ -1,6 +1,7 @@
 #include "job.h"
 
 #include "content_hash.h"
+#include "option_table.h"
 #include "packed.h"
 #include "shared_work.h"
 
@@ -14,26 +15,22 @@
 static attend_ranks *ranks;
 static int printed = -1, terminal = -1; /* of a rank other than 0: what it prints, and the real standard error */
 
-/* The number of this rank, as launchers tell it. */
-static long started_rank(void)
-{
-    static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i])) return strtol(getenv(names[i]), NULL, 10);
-    return 0;
-}
-
 void job_begin(void)
 {
     char path[] = "/tmp/attend-rank-XXXXXX";
-    if (started_rank() <= 0) return;
+    int rank;
+    (void)attend_ranks_started(&rank);
+    if (rank == 0) return;
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     printed = mkstemp(path);
-    if (printed >= 0) unlink(path);
+    if (printed >= 0)
+        unlink(path);
+    else
+        printed = dup(nothing);
     terminal = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (nothing < 0 || terminal < 0) return;
+    if (nothing < 0 || printed < 0 || terminal < 0) return;
     (void)dup2(nothing, STDOUT_FILENO);
-    (void)dup2(printed >= 0 ? printed : nothing, STDERR_FILENO);
+    (void)dup2(printed, STDERR_FILENO);
     close(nothing);
 }
 
@@ -42,12 +39,37 @@ bool job_writes(void)
     return terminal < 0;
 }
 
-int job_join(const verb *v, long long timeout)
+bool job_refuse(const verb *v, int *status)
 {
-    const int status = attend_ranks_join(&ranks, (double)timeout);
-    if (status == ATTEND_OK) return 0;
-    if (terminal >= 0) (void)dup2(terminal, STDERR_FILENO); /* no other rank can print the message */
-    return cli_fail(v, status);
+    int rank;
+    const int count = attend_ranks_started(&rank);
+    if (count < 2 || options_find(v, "rank-timeout") >= 0) return false;
+    *status = 0; /* at the first failure, mpirun would end rank 0 before it speaks */
+    if (rank == 0)
+        *status = usage_error(v,
+                              "this verb does not run on several ranks, and %d processes were started: start one "
+                              "process, without mpirun or srun",
+                              count);
+    return true;
+}
+
+int job_join(const verb *v, long long timeout, int status)
+{
+    char host[64] = "";
+    int rank;
+    (void)attend_ranks_started(&rank);
+    if (terminal >= 0) (void)dup2(terminal, STDERR_FILENO); /* what MPI prints while it begins says why it fails */
+    const int joined = attend_ranks_join(&ranks, (double)timeout);
+    if (joined != ATTEND_OK && status == 0) {
+        /* no other rank can print the message */
+        (void)gethostname(host, sizeof host - 1);
+        if (terminal >= 0)
+            attend_print(stderr, "attend %s (rank %d on %s): %s\n", v->name, rank, host, attend_message());
+        status = terminal >= 0 ? joined : cli_fail(v, joined);
+    }
+    fflush(stderr);
+    if (terminal >= 0) (void)dup2(printed, STDERR_FILENO);
+    return status;
 }
 
 attend_ranks *job_ranks(void)
@@ -150,10 +172,12 @@ static void read_message(char *text, size_t size)
     memmove(text, verb_end + 2, strlen(verb_end + 2) + 1);
 }
 
-int job_end(int status)
+int job_end(const verb *v, int status)
 {
     char text[400] = "it has failed";
     fflush(NULL);
+    /* a rank that is silent now could not be named while MPI ends */
+    if ((status == 0 || status >= 128) && attend_ranks_wait(ranks) != ATTEND_OK) status = cli_fail(v, ATTEND_FAILED);
     if (status != 0 && status < 128 && !job_speaks() && printed >= 0) read_message(text, sizeof text);
     if (status != 0 && status < 128) attend_ranks_abort(ranks, status, text);
     /* rank 0 cannot speak if it is the one that is silent */
