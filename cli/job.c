@@ -1,9 +1,6 @@
 #include "job.h"
 
-#include "content_hash.h"
 #include "option_table.h"
-#include "packed.h"
-#include "shared_work.h"
 
 #include <attend/processors.h>
 #include <attend/status.h>
@@ -80,67 +77,6 @@ attend_ranks *job_ranks(void)
 bool job_speaks(void)
 {
     return attend_ranks_rank(ranks) == 0;
-}
-
-/* ---- whether all ranks compute the same ---- */
-
-enum { VERSION, KERNELS, MODELS, FACTS };
-
-/* What must be the same on all ranks, as texts. */
-static int describe(attend_string *own, const char *const *models, int count)
-{
-    attend_string all = { 0 };
-    int status = packed_add_text(own, attend_version(), strlen(attend_version()));
-    if (status == ATTEND_OK) status = packed_add_text(own, attend_kernel_name(), strlen(attend_kernel_name()));
-    for (int i = 0; status == ATTEND_OK && i < count; i++) {
-        content_hash hash;
-        status = content_hash_file(&hash, models[i]);
-        if (status == ATTEND_OK) status = attend_string_add(&all, hash.text, strlen(hash.text));
-    }
-    if (status == ATTEND_OK) status = packed_add_text(own, all.text ? all.text : "", all.size);
-    attend_string_free(&all);
-    return status;
-}
-
-static int compare(const attend_string *first, const attend_string *other, int rank, bool mixed)
-{
-    packed_reader a = packed_open(first), b = packed_open(other);
-    const char *texts[2][FACTS];
-    for (int i = 0; i < FACTS; i++) {
-        texts[0][i] = packed_text(&a, NULL), texts[1][i] = packed_text(&b, NULL);
-        if (!texts[0][i] || !texts[1][i]) return shared_work_damaged();
-    }
-    const char *const host = attend_ranks_host(ranks, rank);
-    if (strcmp(texts[0][VERSION], texts[1][VERSION]) != 0)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "rank %d on %s is attend %s, and rank 0 is %s: install the same version on all machines",
-                           rank, host, texts[1][VERSION], texts[0][VERSION]);
-    if (!mixed && strcmp(texts[0][KERNELS], texts[1][KERNELS]) != 0)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "rank %d on %s computes with the kernels '%s', and rank 0 with '%s', so that results would "
-                           "depend on which machines are used: use machines of one kind, set ATTEND_KERNEL to a name "
-                           "that all of them have, or allow mixed machines (option 'mixed-ranks')",
-                           rank, host, texts[1][KERNELS], texts[0][KERNELS]);
-    if (strcmp(texts[0][MODELS], texts[1][MODELS]) != 0)
-        return attend_fail(ATTEND_BAD_USAGE,
-                           "rank %d on %s has another model than rank 0: all ranks must read the same file", rank,
-                           host);
-    return ATTEND_OK;
-}
-
-int job_check(const char *const *models, int count, bool mixed)
-{
-    const int n = attend_ranks_count(ranks);
-    if (n < 2) return ATTEND_OK;
-    attend_string own = { 0 }, *all = calloc((size_t)n, sizeof *all);
-    int status = all ? describe(&own, models, count) : attend_fail(ATTEND_NO_MEMORY, "out of memory for %d ranks", n);
-    if (status == ATTEND_OK) status = attend_ranks_collect(ranks, &own, all);
-    for (int i = 1; job_speaks() && status == ATTEND_OK && i < n; i++) status = compare(&all[0], &all[i], i, mixed);
-    for (int i = 0; all && i < n; i++) attend_string_free(&all[i]);
-    free(all);
-    attend_string_free(&own);
-    if (status != ATTEND_OK) attend_ranks_abort(ranks, status, attend_message());
-    return status == ATTEND_OK ? attend_ranks_wait(ranks) : status;
 }
 
 /* A launcher may bind each rank to cores of its own; then all of these are this rank's. */

@@ -35,9 +35,14 @@ bool job_refuse(const verb *v, int *status);
 int job_join(const verb *v, long long timeout, int status);
 /* The ranks; NULL: this process is alone. */
 attend_ranks *job_ranks(void);
-/* For verbs whose ranks do not train: refuses ranks with other models, another version or, unless `mixed`, other kernels
- * than rank 0. ATTEND_BAD_USAGE, on all ranks. */
-int job_check(const char *const *models, int count, bool mixed);
+/* A file that all ranks read; its path may differ. */
+typedef struct job_file {
+    const char *what; /* "model" */
+    const char *path; /* NULL: none */
+} job_file;
+/* Refuses ranks with another version, other files, other options or, unless `mixed`, another device or other kernels than
+ * rank 0. settings: those of the verb. ATTEND_BAD_USAGE, on all ranks, with the first difference. */
+int job_check(const verb *v, const void *settings, const job_file *files, int count, bool mixed);
 /* Whether this process is rank 0, or alone. */
 bool job_speaks(void);
 /* The number of threads for each rank of this machine, if they share its cores. */

@@ -34,6 +34,24 @@ on_rank_1 3 --beem=2 --beem=2 && fail 'an unknown option is accepted'
 [ "$(grep -c 'unknown option --beem' err)" = 1 ] || fail "an unknown option of all ranks is not reported once: $(cat err)"
 took 'ranks with other options' 30
 
+# ---- a rank that has other options or files ----
+
+on_rank_1 2 --beam=7 --beam=3 && fail 'another beam of a rank is accepted'
+grep -q "rank 1 on .* has another value of --beam than rank 0: '7', not '3'" err || fail "another beam: $(cat err)"
+printf 'one\tuno\n' >dictionary
+printf 'one\tuna\n' >other
+on_rank_1 2 '--replace-unknown --dictionary other' '--replace-unknown --dictionary dictionary' && fail 'another dictionary of a rank is accepted'
+grep -q 'rank 1 on .* has another dictionary than rank 0' err || fail "another dictionary: $(cat err)"
+cp dictionary other
+on_rank_1 2 '--replace-unknown --dictionary other --threads 2' '--replace-unknown --dictionary dictionary --quiet' ||
+    fail "a copy of the dictionary, and other threads: $(cat err)"
+for option in '--hidden 16' --fresh '--save-every 7' '--learning-rate 0.5'; do
+    timeout 60 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || set -- $option
+        exec '$attend' train --train '$fixtures/pairs.tsv' --updates 2 --model trained --rank-timeout 2 \"\$@\"" >out 2>err &&
+        fail "another rank with $option is accepted"
+    grep -q "rank 1 on .* has another value of ${option%% *} than rank 0" err || fail "another rank with $option: $(cat err)"
+done
+
 # ---- a rank that does not come, or does not leave ----
 
 for rank in 1 0; do
