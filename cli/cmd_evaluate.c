@@ -242,7 +242,8 @@ static bool evaluated_language_model(settings *s, const parsed *p, int *status)
 
 static int run_evaluation(settings *s, const parsed *p, evaluation *e)
 {
-    int status = s->model ? job_check(&s->model, 1, s->mixed_ranks) : ATTEND_OK;
+    const job_file model = { "model", s->model };
+    int status = s->model ? job_check(&verb_evaluate, s, &model, 1, s->mixed_ranks) : ATTEND_OK;
     if (status != ATTEND_OK) return cli_fail(&verb_evaluate, status);
     if (evaluated_language_model(s, p, &status)) return status;
     status = data_files_resolve(&verb_evaluate, "input", &s->input, ATTEND_TASK_TRANSLATION);
@@ -272,8 +273,8 @@ static int run(int argc, char **argv)
     parsed p;
     job_begin();
     int status = options_parse(&verb_evaluate, &s, argc, argv, &p);
-    if (status == 0 && !p.help) {
-        status = job_join(&verb_evaluate, s.rank_timeout);
+    if (!p.help) {
+        status = job_join(&verb_evaluate, s.rank_timeout, status);
         if (!options_given(&verb_evaluate, &p, "threads")) s.search.threads = job_threads();
         if (s.plot && !s.by_length) s.by_length = "auto";
         if (s.against && !options_given(&verb_evaluate, &p, "bootstrap")) s.samples = 1000;
@@ -282,7 +283,7 @@ static int run(int argc, char **argv)
         if (status == 0 && s.model) status = search_settings_use_device(&verb_evaluate, &s.search, &p, s.quiet);
         if (status == 0) status = run_evaluation(&s, &p, &e);
         evaluation_free(&e);
-        status = job_end(status);
+        status = job_end(&verb_evaluate, status);
     }
     options_free(&verb_evaluate, &s, &p);
     return status;

@@ -152,7 +152,7 @@ static int score(settings *s)
     attend_model *m = NULL;
     visitor x = { .s = s };
     int status = attend_model_load(&m, s->model, NULL), usage = 0;
-    if (status == ATTEND_OK) status = job_check(&s->model, 1, s->mixed_ranks);
+    if (status == ATTEND_OK) status = job_check(&verb_score, s, &(job_file){ "model", s->model }, 1, s->mixed_ranks);
     if (status == ATTEND_OK) {
         const attend_task task = attend_model_config(m)->task;
         x.t.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;
@@ -184,11 +184,11 @@ static int run(int argc, char **argv)
     parsed p;
     job_begin();
     int status = options_parse(&verb_score, &s, argc, argv, &p);
-    if (status == 0 && !p.help) {
-        status = job_join(&verb_score, s.rank_timeout);
+    if (!p.help) {
+        status = job_join(&verb_score, s.rank_timeout, status);
         if (!options_given(&verb_score, &p, "threads")) s.threads = job_threads();
         if (status == 0) status = check_and_score(&s, &p);
-        status = job_end(status);
+        status = job_end(&verb_score, status);
     }
     options_free(&verb_score, &s, &p);
     return status;

@@ -231,22 +231,33 @@ static int check(settings *s, const parsed *p)
     return status == 0 ? train_settings_check(&verb_train, &s->t, p) : status;
 }
 
+/* Whether all ranks have the same options. Their data are compared while they are read. */
+static int check_ranks(const settings *s)
+{
+    const char *links = s->t.guided_alignment;
+    const job_file files[] = { { "model of --init-from", s->fine.init_from },
+                               { "file of --guided-alignment", links && strcmp(links, "auto") != 0 ? links : NULL } };
+    const int status = job_check(&verb_train, s, files, sizeof files / sizeof *files, s->mixed_ranks);
+    return status == ATTEND_OK ? 0 : cli_fail(&verb_train, status);
+}
+
 static int run(int argc, char **argv)
 {
     settings s = *(const settings *)defaults();
     parsed p;
     job_begin();
     int status = options_parse(&verb_train, &s, argc, argv, &p);
-    if (status == 0 && !p.help) {
-        status = job_join(&verb_train, s.rank_timeout);
+    if (!p.help) {
+        status = job_join(&verb_train, s.rank_timeout, status);
         s.reports = !s.t.quiet;
         if (!job_speaks()) s.t.quiet = true;
         if (!options_given(&verb_train, &p, "threads")) s.t.threads = job_threads();
         if (status == 0) train_settings_limit_threads(&s.t);
         if (status == 0) status = train_settings_use_device(&verb_train, &s.t, &p);
+        if (status == 0) status = check_ranks(&s);
         if (status == 0) status = check(&s, &p);
         if (status == 0) status = run_training(&s, &p);
-        status = job_end(status);
+        status = job_end(&verb_train, status);
     }
     free(s.first);
     free(s.t.checkpoint);

@@ -584,6 +584,19 @@ static void note_file(const settings *s, const char *sentence)
                      sentence, sentence);
 }
 
+/* Whether all ranks have the same models, dictionary and options. */
+static int check_ranks(const settings *s)
+{
+    const int count = s->models.count;
+    job_file *files = calloc((size_t)count + 1, sizeof *files);
+    if (!files) return attend_fail(ATTEND_NO_MEMORY, "out of memory for models");
+    for (int i = 0; i < count; i++) files[i] = (job_file){ "model", s->models.items[i] };
+    files[count] = (job_file){ "dictionary", s->dictionary };
+    const int status = job_check(&verb_translate, s, files, count + 1, s->mixed_ranks);
+    free(files);
+    return status;
+}
+
 static int translate(settings *s, const parsed *p)
 {
     attend_model **models = calloc((size_t)s->models.count, sizeof *models);
@@ -603,7 +616,7 @@ static int translate(settings *s, const parsed *p)
     }
     if (status == ATTEND_OK && s->dictionary) status = attend_dictionary_read(&dictionary, s->dictionary);
     const attend_translator_options o = options_of(s, dictionary);
-    if (status == ATTEND_OK) status = job_check(s->models.items, s->models.count, s->mixed_ranks);
+    if (status == ATTEND_OK) status = check_ranks(s);
     if (status == ATTEND_OK && !s->quiet) compute_option_note(&verb_translate, s->search.compute);
     if (status == ATTEND_OK)
         status = attend_translator_new_ensemble(&t, (const attend_model *const *)models, s->models.count, &o);
@@ -688,13 +701,13 @@ static int run(int argc, char **argv)
     job_begin();
     int status = options_parse(&verb_translate, &s, argc, argv, &p);
     s.alignment++; /* from an index into `alignments` to ALIGNMENT_* */
-    if (status == 0 && !p.help) {
-        status = job_join(&verb_translate, s.rank_timeout);
+    if (!p.help) {
+        status = job_join(&verb_translate, s.rank_timeout, status);
         if (!options_given(&verb_translate, &p, "threads")) s.search.threads = job_threads();
         if (status == 0) status = check(&s, &p);
         if (status == 0) status = search_settings_use_device(&verb_translate, &s.search, &p, s.quiet);
         if (status == 0) status = translate(&s, &p);
-        status = job_end(status);
+        status = job_end(&verb_translate, status);
     }
     options_free(&verb_translate, &s, &p);
     return status;

@@ -27,18 +27,28 @@ enum { RANK_TIMEOUT = 60 };
 void job_begin(void);
 /* Whether this process writes files: after job_begin, a rank other than 0 does not. */
 bool job_writes(void);
-/* Joins the ranks of the job. Returns 0, or an exit code after a message. */
-int job_join(const verb *v, long long timeout);
+/* Before a verb whose processes cannot be the ranks of a job, and would all write the same files: refuses to run several at
+ * once. True: *status is the exit code, after a message of rank 0. */
+bool job_refuse(const verb *v, int *status);
+/* Joins the ranks of the job. status: an exit code after a message of this rank, which has failed before; it joins all the
+ * same, so that job_end can tell the others. Returns that, or 0, or an exit code after a message. */
+int job_join(const verb *v, long long timeout, int status);
 /* The ranks; NULL: this process is alone. */
 attend_ranks *job_ranks(void);
-/* For verbs whose ranks do not train: refuses ranks with other models, another version or, unless `mixed`, other kernels
- * than rank 0. ATTEND_BAD_USAGE, on all ranks. */
-int job_check(const char *const *models, int count, bool mixed);
+/* A file that all ranks read; its path may differ. */
+typedef struct job_file {
+    const char *what; /* "model" */
+    const char *path; /* NULL: none */
+} job_file;
+/* Refuses ranks with another version, other files, other options or, unless `mixed`, another device or other kernels than
+ * rank 0. settings: those of the verb. ATTEND_BAD_USAGE, on all ranks, with the first difference. */
+int job_check(const verb *v, const void *settings, const job_file *files, int count, bool mixed);
 /* Whether this process is rank 0, or alone. */
 bool job_speaks(void);
 /* The number of threads for each rank of this machine, if they share its cores. */
 int job_threads(void);
-/* At the end of a verb: tells the other ranks if this one has failed, and leaves the job. Returns the exit code. */
-int job_end(int status);
+/* At the end of a verb: tells the other ranks if this one has failed, or waits for them, and leaves the job. Returns the exit
+ * code. */
+int job_end(const verb *v, int status);
 
 #endif

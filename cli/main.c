@@ -1,4 +1,5 @@
 /* main.c: runs the verb named by the first argument. */
+#include "job.h"
 #include "memory_option.h"
 #include "options.h"
 #include "standard_streams.h"
@@ -65,5 +66,6 @@ int main(int argc, char **argv)
         return cli_end(0);
     }
     const verb *v = find(argv[1]);
-    return v ? cli_end(v->run(argc - 1, argv + 1)) : 2;
+    int refused = 2;
+    return !v || job_refuse(v, &refused) ? refused : cli_end(v->run(argc - 1, argv + 1));
 }

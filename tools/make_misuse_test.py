@@ -119,7 +119,7 @@ attend_translator_run_from.prefixes attend_translator_run_from.prefix_sizes atte
 attend_translator_run_some.prefix_sizes attend_map_new.source attend_map_new.target
 attend_map_new.target_ids attend_search_ensemble.options attend_ctx_message.c attend_cell_step.state attend_view_html.options attend_params_add.out
 attend_team_gradient.loss attend_ranks_leave.r attend_ranks_abort.r attend_ranks_wait.r attend_ranks_is_broken.r attend_ranks_count.r attend_ranks_rank.r
-attend_ranks_host.r attend_ranks_hand_out.r attend_ranks_collect.r attend_ranks_bytes_sent.r attend_ranks_seconds.r
+attend_ranks_host.r attend_ranks_hand_out.r attend_ranks_collect.r attend_ranks_bytes_sent.r attend_ranks_seconds.r attend_ranks_started.rank
 """.split()
 FREES = re.compile(r"_(free|close|abandon)$")
 
@@ -131,7 +131,7 @@ attend_model_member_count attend_cache_length attend_cache_batch attend_config_f
 attend_config_attention_heads attend_alignment_map_count attend_pairs_rows attend_ragged_count attend_ragged_rows
 attend_ragged_length attend_ragged_offset attend_cell_gates attend_lstmn_tape_width attend_format_real attend_word_distance
 attend_print attend_processors_threads attend_word_count attend_unit_count attend_scorer_links attend_search_result_count attend_string_table_find attend_params_count attend_param_rank
-attend_param_dim attend_rank attend_dim attend_columns attend_tokenizer_size attend_hypothesis_links attend_ctx_status attend_ranks_count attend_ranks_rank attend_config_alignment_layer
+attend_param_dim attend_rank attend_dim attend_columns attend_tokenizer_size attend_hypothesis_links attend_ctx_status attend_ranks_count attend_ranks_rank attend_ranks_started attend_config_alignment_layer
 """.split()
 # Valid arguments do not make these succeed.
 MAY_FAIL = """

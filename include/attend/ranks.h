@@ -22,12 +22,16 @@ extern "C" {
 
 typedef struct attend_ranks attend_ranks;
 
+/* The number of processes that a launcher has started together with this one, as the environment tells it; 1: this process is
+ * alone. *rank, from 0: which one this is; rank may be NULL. */
+int attend_ranks_started(int *rank);
 /* Joins the job that started this process. *out is NULL if the process is alone. timeout: seconds after which a silent
- * rank is given up, at least 1. ATTEND_BAD_USAGE, also if the plug-in is missing; ATTEND_FAILED if the ranks cannot reach
- * each other. */
+ * rank is given up, at least 1. ATTEND_BAD_USAGE, also if the plug-in is missing or if srun has started processes that do
+ * not know of each other; ATTEND_FAILED if the ranks cannot reach each other. If other ranks do not join for the time-out,
+ * or for 10 seconds if that is more, the process ends with a message on standard error: MPI cannot be interrupted. */
 int attend_ranks_join(attend_ranks **out, double timeout);
 /* Leaves the job: waits for the other ranks, unless one of them is silent; then the whole job ends, and this function
- * may end the process. NULL is allowed. */
+ * may end the process. So it does, as attend_ranks_join, if they do not leave. NULL is allowed. */
 void attend_ranks_leave(attend_ranks *r);
 
 /* Tells the other ranks that this one has failed: what they do together then fails with this text. Functions that are given

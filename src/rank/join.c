@@ -6,23 +6,46 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-static long number_of(const char *name)
+/* ---- what the launcher says ---- */
+
+/* Variables that a launcher sets for each process that it starts. */
+typedef struct launcher {
+    const char *count, *rank;
+    bool is_connected; /* the processes can find each other */
+} launcher;
+
+/* Open MPI's mpirun; launchers that speak PMI or PMIx, such as srun; srun without either. mpirun may itself run in a step of
+ * srun, so that it comes first. */
+static const launcher launchers[] = {
+    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", true },
+    { "PMI_SIZE", "PMI_RANK", true },
+    { "SLURM_STEP_NUM_TASKS", "PMIX_RANK", true },
+    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", false },
+};
+
+/* The launcher of this process; NULL: it is alone. */
+static const launcher *find_launcher(int *count, int *rank)
 {
-    const char *text = getenv(name);
-    return text ? strtol(text, NULL, 10) : 0;
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *const all = getenv(launchers[i].count), *const own = getenv(launchers[i].rank);
+        if (!all || !own) continue;
+        *count = (int)strtol(all, NULL, 10), *rank = (int)strtol(own, NULL, 10);
+        return *count > 1 && *rank >= 0 ? &launchers[i] : NULL;
+    }
+    return NULL;
 }
 
-/* The ranks that a launcher has started: Open MPI's mpirun, and launchers that speak PMI or PMIx, such as srun. */
-static long started_ranks(void)
+int attend_ranks_started(int *rank)
 {
-    const long size = number_of("OMPI_COMM_WORLD_SIZE"), pmi = number_of("PMI_SIZE");
-    if (size > 0 || pmi > 0) return size > pmi ? size : pmi;
-    return getenv("PMIX_RANK") ? number_of("SLURM_STEP_NUM_TASKS") : 0;
+    int count = 1, own = 0;
+    const bool is_alone = !find_launcher(&count, &own);
+    if (rank) *rank = is_alone ? 0 : own;
+    return is_alone ? 1 : count;
 }
 
 /* ---- the plug-in ---- */
 
-static int load(const rank_plugin **out, long ranks)
+static int load(const rank_plugin **out, int ranks)
 {
     char path[PATH_MAX];
     /* the parts of an MPI library look for its symbols among the global ones */
@@ -30,7 +53,7 @@ static int load(const rank_plugin **out, long ranks)
     if (!handle) {
         const char *why = dlerror();
         return attend_fail(ATTEND_BAD_USAGE,
-                           "%ld ranks were started, and the MPI plug-in cannot be loaded (%.200s): install the package "
+                           "%d ranks were started, and the MPI plug-in cannot be loaded (%.200s): install the package "
                            "attend-mpi, or start one process alone",
                            ranks, why ? why : path);
     }
@@ -49,23 +72,37 @@ static double beat_of(double timeout)
     return timeout / 8 < 2 ? timeout / 8 : 2;
 }
 
+/* Seconds for all ranks to join, or to leave: machines that are busy begin at different times. */
+static double patience_of(double timeout)
+{
+    enum { MIN = 10 };
+    return timeout > MIN ? timeout : MIN;
+}
+
 int attend_ranks_join(attend_ranks **out, double timeout)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, out && timeout >= 1);
     const rank_plugin *plugin = NULL;
     rank_transport transport;
     char text[RANK_TEXT];
+    int ranks = 1, rank = 0;
     *out = NULL;
-    const long ranks = started_ranks();
-    if (ranks < 2) return ATTEND_OK;
+    const launcher *const from = find_launcher(&ranks, &rank);
+    if (!from) return ATTEND_OK;
+    if (!from->is_connected)
+        return attend_fail(ATTEND_BAD_USAGE,
+                           "srun has started %d processes that cannot find each other, so that each would do the whole "
+                           "work: use srun --mpi=pmix, or start one process (for separate ones, unset %s)",
+                           ranks, from->count);
     const int status = load(&plugin, ranks);
     if (status != ATTEND_OK) return status;
-    if (!plugin->join(&transport, beat_of(timeout), text))
+    const rank_start start = { rank, beat_of(timeout), patience_of(timeout) };
+    if (!plugin->join(&transport, &start, text))
         return attend_fail(ATTEND_FAILED, "cannot join the other ranks by %s: %s", plugin->library, text);
     if (transport.count < 2) { /* else each process would train the model alone */
         transport.close(transport.state, false);
         return attend_fail(ATTEND_BAD_USAGE,
-                           "%ld ranks were started, but %s sees one process only: the launcher and the plug-in must "
+                           "%d ranks were started, but %s sees one process only: the launcher and the plug-in must "
                            "belong to the same MPI (with srun: --mpi=pmix)",
                            ranks, plugin->library);
     }

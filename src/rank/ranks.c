@@ -256,6 +256,8 @@ int attend_ranks_new(attend_ranks **out, const rank_transport *transport, double
         attend_ranks_leave(r);
         return status;
     }
+    (void)attend_ranks_wait(
+        r); /* all know the hosts before one can fail; a failure here is that of the next exchange */
     *out = r;
     return ATTEND_OK;
 }

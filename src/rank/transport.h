@@ -56,14 +56,20 @@ typedef struct rank_transport {
 
 /* ---- plug-ins ---- */
 
-enum { RANK_PLUGIN_VERSION = 1 };
+enum { RANK_PLUGIN_VERSION = 2 };
+
+typedef struct rank_start {
+    int rank;        /* of this process, as the launcher tells it */
+    double beat;     /* seconds between signs of life */
+    double patience; /* seconds after which the process ends itself if not all ranks join, or leave */
+} rank_start;
 
 /* What a plug-in exports under the name "attend_rank_plugin". */
 typedef struct rank_plugin {
     unsigned version;    /* RANK_PLUGIN_VERSION: first in every version */
     const char *library; /* what it was compiled for, such as "Open MPI 4.1.4" */
-    /* Joins the job. beat: seconds between signs of life. False: `text` says why. */
-    bool (*join)(rank_transport *out, double beat, char text[RANK_TEXT]);
+    /* Joins the job. False: `text` says why. */
+    bool (*join)(rank_transport *out, const rank_start *start, char text[RANK_TEXT]);
 } rank_plugin;
 
 #endif

@@ -206,7 +206,7 @@ static void exchanges(void **state)
     talk_all(g, 20, all);
     for (int i = 0; i < RANKS; i++) {
         if (all[i].status != ATTEND_OK) fail_msg("%s", all[i].message);
-        assert_int_equal(attend_rank_group_messages(g, i), 3 + 20 * (3 + (i == 0 ? 3 : 0) + 3));
+        assert_int_equal(attend_rank_group_messages(g, i), 3 + 3 + 20 * (3 + (i == 0 ? 3 : 0) + 3));
     }
     attend_rank_group_free(g);
 }
@@ -268,6 +268,10 @@ static void alone(void **state)
     unsetenv("OMPI_COMM_WORLD_SIZE");
     unsetenv("PMI_SIZE");
     unsetenv("PMIX_RANK");
+    unsetenv("SLURM_STEP_NUM_TASKS");
+    int rank = 1;
+    assert_int_equal(attend_ranks_started(&rank), 1);
+    assert_int_equal(rank, 0);
     assert_ok(attend_ranks_join(&r, 60));
     assert_null(r);
     assert_int_equal(attend_ranks_count(r), 1);
@@ -279,6 +283,9 @@ static void alone(void **state)
     attend_ranks_leave(r);
     assert_int_equal(attend_ranks_join(&r, 0.5), ATTEND_BAD_USAGE);
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+    assert_int_equal(attend_ranks_started(&rank), 2);
+    assert_int_equal(rank, 1);
     setenv("ATTEND_MPI", "/no/such/plugin.so", 1);
     assert_int_equal(attend_ranks_join(&r, 60), ATTEND_BAD_USAGE);
     assert_non_null(strstr(attend_message(), "install the package attend-mpi"));

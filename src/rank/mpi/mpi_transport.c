@@ -2,7 +2,8 @@
  *
  * MPI moves bytes; it never adds. Large transfers are cut into chunks, so that there is progress to see on a slow network. A
  * thread tells the other ranks several times per time-out that this one is alive and how many exchanges it has begun; it
- * calls MPI while no other thread does (MPI_THREAD_SERIALIZED). */
+ * calls MPI while no other thread does (MPI_THREAD_SERIALIZED). MPI_Init and MPI_Finalize wait for all ranks and cannot be
+ * interrupted: while they run, another thread watches the clock. */
 #include "rank/transport.h"
 
 #include <mpi.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { TAG_DATA = 1, TAG_BEAT, TAG_ABORT };
 /* A status; seconds that rank 0 has to print its message, or others if it is the one that is silent. */
@@ -39,6 +41,7 @@ typedef struct mpi_state {
     bool is_root_silent;
     bool has_beats, is_ending, is_dirty; /* is_dirty: a transfer was given up and may still be in progress */
     double beat, listened;               /* seconds between signs of life; when this rank last heard those of others */
+    double patience;                     /* seconds for all ranks to leave */
     uint64_t entered;
     peer_state *peers;
     abort_message *aborts; /* (count): what this rank sends */
@@ -57,6 +60,74 @@ static bool set_fault(rank_fault *f, rank_fault_kind kind, int rank, const char 
     *f = (rank_fault){ .kind = kind, .rank = rank, .status = FAILED };
     snprintf(f->text, sizeof f->text, "%s", text);
     return false;
+}
+
+static void wait_until(pthread_cond_t *c, pthread_mutex_t *lock, double end)
+{
+    const struct timespec t = { (time_t)end, (long)((end - (double)(time_t)end) * 1e9) };
+    pthread_cond_timedwait(c, lock, &t);
+}
+
+static void init_lock(pthread_mutex_t *lock, pthread_cond_t *changed)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(lock, NULL);
+    pthread_cond_init(changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* ---- calls that wait for all ranks ---- */
+
+/* Ends the process if such a call does not return. */
+typedef struct watch {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool has_thread, is_over;
+    int rank;
+    double seconds;
+    const char *what; /* that the others do not do: "join" */
+} watch;
+
+static void *run_watch(void *user)
+{
+    watch *w = user;
+    char host[64] = "";
+    /* rank 0 speaks, and its end ends the others, unless it is the one that is missing */
+    const double end = now() + w->seconds + (w->rank > 0 ? GRACE_WITHOUT_ROOT : 0);
+    pthread_mutex_lock(&w->lock);
+    while (!w->is_over && now() < end) wait_until(&w->changed, &w->lock, end);
+    if (!w->is_over) {
+        gethostname(host, sizeof host - 1);
+        fprintf(
+            stderr,
+            "attend: rank %d on %s has waited %.0f s for the other ranks to %s: one was stopped or has ended, or the "
+            "network is interrupted. Run the same command to resume, with any number of ranks\n",
+            w->rank, host, w->seconds, w->what);
+        _exit(FAILED);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static void watch_begin(watch *w, int rank, double seconds, const char *what)
+{
+    *w = (watch){ .rank = rank, .seconds = seconds, .what = what };
+    init_lock(&w->lock, &w->changed);
+    w->has_thread = pthread_create(&w->thread, NULL, run_watch, w) == 0;
+}
+
+static void watch_end(watch *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->is_over = true;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    if (w->has_thread) pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
 }
 
 /* ---- signs of life; the caller has the lock ---- */
@@ -99,9 +170,7 @@ static void *run_beats(void *user)
     while (!s->is_ending && !s->is_dirty) { /* dirty: buffers of pending sends may be freed from now on */
         say(s);
         hear(s);
-        const double end = now() + s->beat;
-        const struct timespec t = { (time_t)end, (long)((end - (double)(time_t)end) * 1e9) };
-        pthread_cond_timedwait(&s->ended, &s->lock, &t);
+        wait_until(&s->ended, &s->lock, now() + s->beat);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -306,6 +375,7 @@ static void abort_rank(void *state, int status, const char *text)
 static void close_job(void *state, bool is_broken)
 {
     mpi_state *s = state;
+    watch w;
     pthread_mutex_lock(&s->lock);
     s->is_ending = true;
     pthread_cond_signal(&s->ended);
@@ -317,7 +387,9 @@ static void close_job(void *state, bool is_broken)
         MPI_Abort(s->comm, FAILED);
     }
     hear(s);
+    watch_begin(&w, s->rank, s->patience, "end");
     MPI_Finalize();
+    watch_end(&w);
     pthread_cond_destroy(&s->ended);
     pthread_mutex_destroy(&s->lock);
     free(s->peers);
@@ -337,21 +409,16 @@ static bool make_state(mpi_state *s)
         s->peers[i] = (peer_state){ .heard = now(), .request = MPI_REQUEST_NULL };
         s->abort_requests[i] = MPI_REQUEST_NULL;
     }
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
+    init_lock(&s->lock, &s->ended);
     return true;
 }
 
-static bool join(rank_transport *out, double beat, char text[RANK_TEXT])
+/* The calls that wait for all ranks. NULL: `text` says why. */
+static mpi_state *init(char text[RANK_TEXT], int *level)
 {
-    int level = MPI_THREAD_SINGLE;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) {
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, level) != MPI_SUCCESS) {
         snprintf(text, RANK_TEXT, "MPI_Init_thread failed");
-        return false;
+        return NULL;
     }
     mpi_state *s = calloc(1, sizeof *s);
     if (s) {
@@ -360,11 +427,21 @@ static bool join(rank_transport *out, double beat, char text[RANK_TEXT])
         MPI_Comm_rank(s->comm, &s->rank);
         MPI_Comm_size(s->comm, &s->count);
     }
-    if (!s || !make_state(s)) {
-        snprintf(text, RANK_TEXT, "no memory for MPI");
-        return false;
-    }
-    s->beat = beat, s->listened = now();
+    if (s && make_state(s)) return s;
+    free(s);
+    snprintf(text, RANK_TEXT, "no memory for MPI");
+    return NULL;
+}
+
+static bool join(rank_transport *out, const rank_start *start, char text[RANK_TEXT])
+{
+    int level = MPI_THREAD_SINGLE;
+    watch w;
+    watch_begin(&w, start->rank, start->patience, "join");
+    mpi_state *const s = init(text, &level);
+    watch_end(&w);
+    if (!s) return false;
+    s->beat = start->beat, s->patience = start->patience, s->listened = now();
     s->has_beats =
         level >= MPI_THREAD_SERIALIZED && s->count > 1 && pthread_create(&s->thread, NULL, run_beats, s) == 0;
     *out = (rank_transport){
