@@ -80,6 +80,40 @@ def test_fork(used, lines):
     assert [t.text for t in child.model.translate(lines)] == expected
 
 
+def test_fork_while_threads_work(lines):
+    """A child uses a model whose weights another thread of the parent was packing, or for which it was searching."""
+    models, stop = [attend.Model.load(FIXTURES / "rnn-bpe.model", threads=2)], threading.Event()
+    expected = [t.text for t in models[0].translate(lines)]
+    models[0].submit(lines[0]).result(60)  # no thread is importing a module, whose lock a child would inherit
+
+    def load():
+        while not stop.is_set():
+            models[0] = attend.Model.load(FIXTURES / "rnn-bpe.model", threads=2)
+            models[0].translate(lines)
+
+    def submit():
+        while not stop.is_set():
+            models[0].submit(lines[0]).result(60)
+            models[0].score([("one", "eins")])
+
+    threads = [threading.Thread(target=work) for work in (load, submit)]
+    for t in threads:
+        t.start()
+    try:
+        for _ in range(20):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(60)
+                m = models[0]
+                ok = [t.text for t in m.translate(lines)] == expected
+                os._exit(0 if ok and m.submit(lines[0]).result(60).text == expected[0] else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+
+
 def spawned(lines):
     import attend
 
