@@ -1,15 +1,18 @@
 """Threads, fork and spawn, reference counts, and allocations that fail."""
 
+import atexit
 import ctypes
 import gc
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-import tracemalloc
+from pathlib import Path
 
 import pytest
 
@@ -166,6 +169,14 @@ def test_references_are_released(name, model):
     assert counts[1] - counts[0] < 20
 
 
+def small_training():
+    folder = Path(tempfile.gettempdir()) / f"attend-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "t.tsv").write_text("one\teins\ntwo\tzwei\n" * 20)
+    return folder / "t.tsv", folder / "m"
+
+
 def refused_once(call):
     """Runs a call with each of the library's allocations refused once; each must raise MemoryError, or succeed."""
     _core._refuse_memory(-1)
@@ -203,9 +214,10 @@ def refused_once(call):
         lambda: attend.Aligner.train([("one", "eins"), ("two", "zwei")], threads=1).align(),
         lambda: attend.metric("bleu", ["a b c"], ["a b c"]).score,
         lambda: attend.check_data(FIXTURES / "pairs.tsv") and None,
+        lambda: attend.train(*small_training(), hidden=4, embedding=4, updates=1, threads=1, fresh=True) and None,
         lambda: attend.Attention(numbers(1, 2, 4), numbers(1, 3, 4), threads=1).backward(numbers(1, 2, 4)) and None,
     ],
-    ids=["load", "translate", "all", "score", "map", "tokenizer", "learn", "align", "metric", "check", "attention"],
+    ids=["load", "translate", "all", "score", "map", "tokenizer", "learn", "align", "metric", "check", "train", "attention"],
 )
 def test_every_allocation_fails_once(call):
     refused_once(call)
