@@ -134,7 +134,8 @@ static bool read_lengths(int **out, PyObject *from, int batch, const char *what)
     core_input in = { 0 };
     PyObject *items = NULL;
     if (from == Py_None) return true;
-    const bool is_array = PyObject_CheckBuffer(from) || PyObject_HasAttrString(from, "__dlpack__");
+    const int is_array = PyObject_CheckBuffer(from) ? 1 : core_has_attribute(from, "__dlpack__");
+    if (is_array < 0) return false;
     if (is_array ? !core_input_open(&in, from, CORE_INT32, what) : !(items = PySequence_Tuple(from))) return false;
     const Py_ssize_t count = is_array ? (in.rank == 1 ? in.shape[0] : -1) : PyTuple_Size(items);
     int *lengths = count == batch ? PyMem_Calloc((size_t)batch + 1, sizeof *lengths) : NULL;
@@ -202,11 +203,11 @@ static PyObject *find_parameter(PyObject *from, const char *name, int i)
 {
     PyObject *item = NULL;
     if (PyDict_Check(from)) {
-        item = PyDict_GetItemString(from, name);
+        core_dict_find(from, name, &item);
     } else {
         if (i < PyTuple_Size(from)) item = PyTuple_GetItem(from, i);
     }
-    if (!item) core_fail(ATTEND_BAD_USAGE, "the score needs a parameter '%s'", name);
+    if (!item && !PyErr_Occurred()) core_fail(ATTEND_BAD_USAGE, "the score needs a parameter '%s'", name);
     return item;
 }
 
@@ -239,7 +240,7 @@ static bool read_parameters(attention_call *c, PyObject *given)
     if (!from) return false;
     attend_score_parameter p = { 0 };
     bool ok = true;
-    for (int i = 0; ok && score->parameter && i < ATTEND_SCORE_PARAMETERS && (p = score->parameter(&w, i)).name; i++) {
+    for (int i = 0; score->parameter && i < ATTEND_SCORE_PARAMETERS && (p = score->parameter(&w, i)).name; i++) {
         PyObject *item = find_parameter(from, p.name, i);
         ok = item && core_input_open(&c->parameters[i], item, CORE_REAL, p.name);
         if (!ok) break;

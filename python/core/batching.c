@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MAX_WAITING = 10000 };
 
@@ -56,13 +57,30 @@ static PyObject *result_of(const request_object *r, const attend_future *f)
     }
 }
 
+/* Calls a method of a future. Somebody waits for the future: if memory runs out, the call is repeated for some seconds,
+ * until other threads have released some. NULL: an exception is set. */
+static PyObject *call(PyObject *future, const char *method, PyObject *value)
+{
+    enum { ATTEMPTS = 1000 };
+    const struct timespec pause = { .tv_nsec = 5000000 };
+    for (int i = 1;; i++) {
+        PyObject *name = PyUnicode_FromString(method);
+        PyObject *result = name ? PyObject_CallMethodObjArgs(future, name, value, NULL) : NULL;
+        Py_XDECREF(name);
+        if (result || i == ATTEMPTS || !PyErr_ExceptionMatches(PyExc_MemoryError)) return result;
+        PyErr_Clear();
+        Py_BEGIN_ALLOW_THREADS nanosleep(&pause, NULL);
+        Py_END_ALLOW_THREADS
+    }
+}
+
 /* Sets the exception that is raised as that of the future. */
 static PyObject *set_exception(PyObject *future)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject *done = PyObject_CallMethod(future, "set_exception", "(O)", value ? value : Py_None);
+    PyObject *done = call(future, "set_exception", value ? value : Py_None);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
@@ -77,10 +95,10 @@ static void on_done(void *user, attend_future *f)
     is_worker = true;
     PyObject *future = r->future;
     r->future = NULL; /* the future has the request as a callback */
-    PyObject *runs = PyObject_CallMethod(future, "set_running_or_notify_cancel", NULL), *done = NULL;
+    PyObject *runs = call(future, "set_running_or_notify_cancel", NULL), *done = NULL;
     if (runs && PyObject_IsTrue(runs) == 1) {
         PyObject *result = result_of(r, f);
-        done = result ? PyObject_CallMethod(future, "set_result", "(O)", result) : set_exception(future);
+        done = result ? call(future, "set_result", result) : set_exception(future);
         Py_XDECREF(result);
     }
     if (PyErr_Occurred()) PyErr_WriteUnraisable(future);
@@ -226,6 +244,7 @@ static request_object *request_new(model_object *m, PyObject *line)
     r->line = Py_NewRef(line);
     r->generation = core_generation;
     r->future = PyObject_CallObject(future_class, NULL);
+    if (!r->future && PyErr_ExceptionMatches(PyExc_RuntimeError)) PyErr_NoMemory(); /* "can't allocate lock" */
     PyObject *callback = r->future ? PyObject_GetAttrString((PyObject *)r, "_finished") : NULL;
     PyObject *added = callback ? PyObject_CallMethod(r->future, "add_done_callback", "(O)", callback) : NULL;
     Py_XDECREF(callback);

@@ -56,6 +56,9 @@ typedef struct core_paths {
 bool core_paths_read(core_paths *p, PyObject *from, const char *what);
 void core_paths_free(core_paths *p);
 
+/* Whether an object has an attribute, or a dict a key: 1, 0, or -1 with an exception. *value of a key is borrowed. */
+int core_has_attribute(PyObject *o, const char *name);
+int core_dict_find(PyObject *dict, const char *key, PyObject **value);
 /* Finds a name in a NULL-terminated list. False: an exception that lists the names is set. */
 bool core_choice(const char *name, const char *const *names, const char *what, int *index);
 /* The UTF-8 text of the library as a str. */

@@ -91,13 +91,13 @@ bool core_input_open(core_input *in, PyObject *from, core_kind kind, const char 
 {
     *in = (core_input){ 0 };
     bool ok;
-    if (PyObject_CheckBuffer(from)) {
+    const int has_dlpack = PyObject_CheckBuffer(from) ? 0 : core_has_attribute(from, "__dlpack__");
+    if (PyObject_CheckBuffer(from))
         ok = open_buffer(in, from, kind, what);
-    } else if (PyObject_HasAttrString(from, "__dlpack__")) {
+    else if (has_dlpack > 0)
         ok = open_dlpack(in, from, kind, what);
-    } else {
-        ok = refuse(what, kind, ": an object with the buffer protocol or __dlpack__");
-    }
+    else
+        ok = has_dlpack == 0 && refuse(what, kind, ": an object with the buffer protocol or __dlpack__");
     if (!ok) core_input_close(in);
     return ok;
 }

@@ -36,7 +36,10 @@ static bool references_read(references *r, PyObject *from, int lines)
     PyObject *items = PyUnicode_Check(from) ? NULL : PySequence_Tuple(from), *flat = PyList_New(0);
     r->begin = PyMem_Calloc((size_t)lines + 1, sizeof *r->begin);
     bool ok = items && flat && r->begin;
-    if (!items && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "references must be a list");
+    if (PyUnicode_Check(from))
+        PyErr_SetString(PyExc_TypeError, "references must be a list");
+    else if (!ok && !PyErr_Occurred())
+        PyErr_NoMemory();
     if (ok && PyTuple_Size(items) != lines) {
         core_fail(ATTEND_BAD_USAGE, "there are %d hypotheses and %zd references", lines, PyTuple_Size(items));
         ok = false;

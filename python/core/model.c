@@ -110,8 +110,10 @@ static PyObject *load(PyObject *type, PyObject *arguments, PyObject *keywords)
     model_object *m = model_new(paths.count);
     if (m) {
         m->threads = (int)thread_count, m->compute = (attend_compute_precision)compute, m->memory = limit;
-        for (int i = 0; i < paths.count; i++)
-            if (PyTuple_SetItem(m->paths, i, PyUnicode_DecodeFSDefault(paths.names[i])) < 0) Py_CLEAR(m);
+        for (int i = 0; m && i < paths.count; i++) {
+            PyObject *path = PyUnicode_DecodeFSDefault(paths.names[i]);
+            if (!path || PyTuple_SetItem(m->paths, i, path) < 0) Py_CLEAR(m);
+        }
     }
     if (m) {
         Py_BEGIN_ALLOW_THREADS status = load_all(m, &paths, precision, verify);

@@ -83,10 +83,8 @@ bool core_pairs_read(core_pairs *p, PyObject *from, const char *what)
     for (Py_ssize_t i = 0; ok && i < count; i++) {
         PyObject *pair = PyTuple_GetItem(items, i);
         ok = !PyUnicode_Check(pair) && PySequence_Check(pair) && PySequence_Size(pair) == 2;
-        if (!ok) {
-            PyErr_Clear();
+        if (!ok && !PyErr_Occurred())
             PyErr_Format(PyExc_TypeError, "%s: item %zd is not a pair (source, target)", what, i);
-        }
         for (int side = 0; ok && side < 2; side++) {
             PyObject *text = PySequence_GetItem(pair, side);
             ok = text && PyTuple_SetItem(sides[side], i, text) == 0; /* steals the reference */
@@ -117,15 +115,16 @@ void core_paths_free(core_paths *p)
     *p = (core_paths){ 0 };
 }
 
-static bool is_path(PyObject *o)
+static int is_path(PyObject *o)
 {
-    return PyUnicode_Check(o) || PyBytes_Check(o) || PyObject_HasAttrString(o, "__fspath__");
+    return PyUnicode_Check(o) || PyBytes_Check(o) ? 1 : core_has_attribute(o, "__fspath__");
 }
 
 bool core_paths_read(core_paths *p, PyObject *from, const char *what)
 {
     *p = (core_paths){ 0 };
-    PyObject *items = is_path(from) ? PyTuple_Pack(1, from) : PySequence_Tuple(from);
+    const int is_single = is_path(from);
+    PyObject *items = is_single > 0 ? PyTuple_Pack(1, from) : is_single == 0 ? PySequence_Tuple(from) : NULL;
     if (!items) return false;
     const Py_ssize_t count = PyTuple_Size(items);
     bool ok = count > 0 && count < INT_MAX;
@@ -150,6 +149,24 @@ bool core_paths_read(core_paths *p, PyObject *from, const char *what)
 }
 
 /* ---- names, links ---- */
+
+int core_has_attribute(PyObject *o, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(o, name);
+    Py_XDECREF(value);
+    if (value) return 1;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+int core_dict_find(PyObject *dict, const char *key, PyObject **value)
+{
+    PyObject *name = PyUnicode_FromString(key);
+    *value = name ? PyDict_GetItemWithError(dict, name) : NULL;
+    Py_XDECREF(name);
+    return *value ? 1 : PyErr_Occurred() ? -1 : 0;
+}
 
 bool core_choice(const char *name, const char *const *names, const char *what, int *index)
 {
@@ -189,8 +206,9 @@ bool core_links_read(PyObject *from, attend_word_link **links, int *count)
     PyObject *items = PySequence_Tuple(from);
     *links = NULL;
     if (!items) return false;
-    *count = (int)PyTuple_Size(items);
-    *links = PyMem_Calloc((size_t)*count + 1, sizeof **links);
+    const Py_ssize_t size = PyTuple_Size(items);
+    *count = (int)size;
+    *links = size < INT_MAX ? PyMem_Calloc((size_t)size + 1, sizeof **links) : NULL;
     bool ok = *links != NULL;
     if (!ok) PyErr_NoMemory();
     for (int i = 0; ok && i < *count; i++) {

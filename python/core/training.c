@@ -156,7 +156,8 @@ static bool read_valid(training_settings *s, PyObject *from)
     if (!s->valid.specs) return PyErr_NoMemory() != NULL;
     Py_BEGIN_ALLOW_THREADS status = attend_pairs_try_hold_out(s->train.specs, s->valid.specs, s->train.count, fraction,
                                                               max_pairs, min_pairs, &held, &left);
-    Py_END_ALLOW_THREADS if (status == ATTEND_BAD_USAGE) return core_raise(status) != NULL;
+    Py_END_ALLOW_THREADS if (status == ATTEND_BAD_USAGE || status == ATTEND_NO_MEMORY) return core_raise(status) !=
+        NULL;
     if (status == ATTEND_OK && held == min_pairs && left > 0) s->valid.count = s->train.count;
     if (status == ATTEND_OK && s->valid.count == 0 && !is_default)
         return core_fail(ATTEND_BAD_USAGE, "valid=%g leaves no pairs for %s; use another fraction, or files", fraction,
@@ -203,6 +204,7 @@ static PyObject *run(training *t)
     const attend_train_events events = { .user = t, .progress = on_progress, .notice = on_notice, .stop = should_stop };
     attend_train_end end = ATTEND_TRAIN_DONE;
     training_settings_finish(s);
+    if (PyErr_Occurred()) return NULL;
     o->train = s->train.specs, o->train_count = s->train.count;
     o->valid = s->valid.count ? s->valid.specs : NULL, o->valid_count = s->valid.count;
     release_gil(t);

@@ -132,13 +132,15 @@ static bool set_option(training_settings *s, const char *name, const char *text)
 static bool is_given(void *user, const char *name)
 {
     const training_settings *s = user;
-    return PyDict_GetItemString(s->given, name) != NULL;
+    PyObject *value;
+    return core_dict_find(s->given, name, &value) > 0; /* without memory: false, and an exception is set */
 }
 
 static bool read_path(core_paths *path, const training_settings *s, const char *name)
 {
-    PyObject *value = PyDict_GetItemString(s->given, name);
-    return !value || core_paths_read(path, value, name);
+    PyObject *value;
+    const int has = core_dict_find(s->given, name, &value);
+    return has == 0 || (has > 0 && core_paths_read(path, value, name));
 }
 
 /* Sets all options of the dict but file names. */
@@ -148,7 +150,8 @@ static bool set_given(training_settings *s)
     PyObject *key, *value;
     Py_ssize_t at = 0;
     for (size_t i = 0; i < 2; i++) {
-        PyObject *text = PyDict_GetItemString(s->given, first[i]);
+        PyObject *text;
+        if (core_dict_find(s->given, first[i], &text) < 0) return false;
         const char *chars = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
         if (text && (!chars || !set_both(s, first[i], chars))) return false;
     }
@@ -203,6 +206,7 @@ static bool check_fields(const training_settings *s)
     bool given[ATTEND_CONFIG_FIELD_COUNT] = { false };
     const attend_config_field *field;
     for (int i = 0; (field = attend_config_field_at(i)); i++) given[i] = is_given((void *)s, field->name);
+    if (PyErr_Occurred()) return false;
     const int status = attend_config_check_given(&s->options.config, given);
     if (status != ATTEND_OK) core_raise(status);
     return status == ATTEND_OK;
@@ -219,8 +223,9 @@ bool training_settings_read(training_settings *s, PyObject *model, PyObject *opt
     if (!s->chosen || !core_paths_read(&s->model, model, "model") || !read_path(&s->init_from, s, "init-from") ||
         !read_path(&s->log, s, "log"))
         return false;
-    s->options.fresh =
-        is_given(s, "fresh") && PyUnicode_CompareWithASCIIString(PyDict_GetItemString(options, "fresh"), "yes") == 0;
+    PyObject *fresh;
+    if (core_dict_find(options, "fresh", &fresh) < 0) return false;
+    s->options.fresh = fresh && PyUnicode_Check(fresh) && PyUnicode_CompareWithASCIIString(fresh, "yes") == 0;
     if (!find_checkpoint(s) || (s->init_from.count && !take_model(s)) || !set_given(s) || !check_fields(s))
         return false;
     s->has_vocabularies = s->init_from.count && !s->options.new_vocab;
@@ -231,7 +236,7 @@ bool training_settings_read(training_settings *s, PyObject *model, PyObject *opt
     const bool both = is_given(s, "tokens");
     if (both || is_given(s, "source-tokens")) s->requested[0] = (int)s->options.tokens[0].kind;
     if (both || is_given(s, "target-tokens")) s->requested[1] = (int)s->options.tokens[1].kind;
-    return true;
+    return !PyErr_Occurred();
 }
 
 /* ---- what is chosen ---- */
@@ -271,6 +276,7 @@ bool training_settings_choose(training_settings *s, const attend_data_check_coun
     attend_training_choice z;
     const int status = attend_training_choose(&r, &data, &z);
     if (status != ATTEND_OK) return core_raise(status) != NULL;
+    if (PyErr_Occurred()) return false; /* of is_given */
     for (int side = 0; side < 2; side++)
         if (s->requested[side] >= 0) s->options.tokens[side].kind = (attend_token_kind)s->requested[side];
     if (o->config.task == ATTEND_TASK_LANGUAGE_MODEL)

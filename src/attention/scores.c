@@ -2,6 +2,7 @@
  * registered. */
 #include <attend/score.h>
 
+#include "core/fork_lock.h"
 #include "core/status.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -121,8 +122,8 @@ int attend_score_register(const attend_score *score)
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, score);
     int status = check(score);
     if (status != ATTEND_OK) return status;
-    pthread_mutex_lock(&own_lock);
+    attend_fork_lock(&own_lock);
     status = add(score);
-    pthread_mutex_unlock(&own_lock);
+    attend_fork_unlock(&own_lock);
     return status;
 }

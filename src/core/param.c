@@ -1,4 +1,5 @@
 #include "core/status.h"
+#include "core/fork_lock.h"
 #include "core/memory.h"
 #include "core/precision.h"
 #include "core/rng.h"
@@ -252,7 +253,7 @@ int attend_param_set_storage(attend_param *p, const param_storage *storage)
 /* A copy of the value in host memory; NULL, with a message, if memory ran out or the device has failed. */
 static real *host_value(attend_param *p)
 {
-    pthread_mutex_lock(&p->lock);
+    attend_fork_lock(&p->lock);
     const uint64_t version = atomic_load(&p->version);
     const bool is_new = !p->host;
     int status = ATTEND_OK;
@@ -265,7 +266,7 @@ static real *host_value(attend_param *p)
     } else {
         status = attend_device_memory_check(p->memory);
     }
-    pthread_mutex_unlock(&p->lock);
+    attend_fork_unlock(&p->lock);
     return status == ATTEND_OK ? p->host : NULL;
 }
 
@@ -274,13 +275,13 @@ static const void *downloaded(attend_param *p, const void *from, size_t bytes, v
 {
     if (p->memory->on_host || !from) return from;
     int status = ATTEND_OK;
-    pthread_mutex_lock(&p->lock);
+    attend_fork_lock(&p->lock);
     if (!*to && (*to = attend_memory_zeroed(bytes, 1))) p->memory->download(*to, from, bytes);
     if (!*to)
         status = attend_fail(ATTEND_NO_MEMORY, "no memory to read parameter '%s'", p->name);
     else
         status = attend_device_memory_check(p->memory);
-    pthread_mutex_unlock(&p->lock);
+    attend_fork_unlock(&p->lock);
     return status == ATTEND_OK ? *to : NULL;
 }
 

@@ -19,9 +19,9 @@ typedef attend_real real;
  * not read it. */
 typedef struct param_cache {
     void *data;
-    size_t size;      /* bytes */
-    const void *key;  /* identifies the layout; NULL: empty */
-    uint64_t version; /* of the parameter when the copy was made */
+    size_t size;                   /* bytes */
+    const void *_Atomic key;       /* identifies the layout; NULL: empty */
+    atomic_uint_least64_t version; /* of the parameter when the copy was made */
 } param_cache;
 
 /* One for each precision of products, as it is and transposed. */
@@ -40,7 +40,7 @@ struct attend_param {
     const float *scales;   /* int8: (rows) */
     bool quantizable;      /* only used by operations that accept quantised weights */
     atomic_uint_least64_t version;
-    pthread_mutex_t lock; /* of cache */
+    pthread_mutex_t lock; /* of changes of cache (core/fork_lock.h) */
     param_cache cache[PARAM_CACHES];
     real *host; /* a copy of the value for the public readers; only if the numbers are not in host memory */
     uint64_t host_version;

@@ -1,6 +1,7 @@
 /* devices.c: the device of this process, and what all devices share. */
 #include "device/device.h"
 
+#include "core/fork_lock.h"
 #include "core/status.h"
 #include "device/cuda_plugin.h"
 #include "kernel/kernel.h"
@@ -92,7 +93,7 @@ static bool is_in_use(const char *name)
 int attend_device_select(const char *name)
 {
     ATTEND_REQUIRE(ATTEND_BAD_USAGE, name);
-    pthread_mutex_lock(&lock);
+    attend_fork_lock(&lock);
     int status = ATTEND_OK;
     if (!in_use)
         status = choose_named(name);
@@ -100,22 +101,22 @@ int attend_device_select(const char *name)
         status = attend_fail(ATTEND_BAD_USAGE,
                              "this process computes on %s already: choose the device before the first context or model",
                              name_of_chosen);
-    pthread_mutex_unlock(&lock);
+    attend_fork_unlock(&lock);
     return status;
 }
 
 const device_memory *attend_device_default(void)
 {
     if (in_use) return in_use;
-    pthread_mutex_lock(&lock);
+    attend_fork_lock(&lock);
     if (choose_default() == ATTEND_OK) in_use = chosen;
-    pthread_mutex_unlock(&lock);
+    attend_fork_unlock(&lock);
     return in_use;
 }
 
 attend_device_info attend_device_describe(void)
 {
-    pthread_mutex_lock(&lock);
+    attend_fork_lock(&lock);
     attend_device_info info = { .name = getenv("ATTEND_DEVICE"), .model = "" };
     if (choose_default() == ATTEND_OK) {
         info = (attend_device_info){ .name = name_of_chosen, .model = attend_kernel_name() };
@@ -134,7 +135,7 @@ attend_device_info attend_device_describe(void)
                                          .has_tf32 = gpu.has_tf32,
                                          .has_bf16 = gpu.has_bf16 };
     }
-    pthread_mutex_unlock(&lock);
+    attend_fork_unlock(&lock);
     return info;
 }
 

@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
 #include "device/guard_memory.h"
 
+#include "core/fork_lock.h"
 #include "core/memory.h"
 #include <pthread.h>
 #include <signal.h>
@@ -54,9 +55,9 @@ void attend_guard_expect_host(const void *p)
 
 size_t attend_guard_blocks(void)
 {
-    pthread_mutex_lock(&lock);
+    attend_fork_lock(&lock);
     const size_t n = count;
-    pthread_mutex_unlock(&lock);
+    attend_fork_unlock(&lock);
     return n;
 }
 
@@ -102,7 +103,7 @@ void *attend_guard_take(size_t bytes)
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = bytes ? (bytes + page - 1) / page * page : page;
     size_t first = 0;
     bool ok = false;
-    pthread_mutex_lock(&lock);
+    attend_fork_lock(&lock);
     if (reserve() && list_fits()) {
         const size_t at = place(size, &first);
         ok = first + size <= RANGE;
@@ -112,7 +113,7 @@ void *attend_guard_take(size_t bytes)
             count++;
         }
     }
-    pthread_mutex_unlock(&lock);
+    attend_fork_unlock(&lock);
     return ok ? base + first : NULL;
 }
 
@@ -120,7 +121,7 @@ void attend_guard_give(void *p)
 {
     if (!p) return;
     const size_t first = distance(p);
-    pthread_mutex_lock(&lock);
+    attend_fork_lock(&lock);
     for (size_t i = 0; i < count; i++) {
         if (blocks[i].first != first) continue;
         /* frees the pages; the next block there begins with zeros */
@@ -129,5 +130,5 @@ void attend_guard_give(void *p)
         break;
     }
     if (count == 0) attend_memory_free(blocks), blocks = NULL, capacity = 0;
-    pthread_mutex_unlock(&lock);
+    attend_fork_unlock(&lock);
 }

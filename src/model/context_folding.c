@@ -9,6 +9,7 @@
  * prepare_values and finish, so that the weighted sum is over the encoder states themselves. */
 #include "model/rnn.h"
 
+#include "core/fork_lock.h"
 #include "core/memory.h"
 #include "core/precision.h"
 #include "device/device.h"
@@ -95,7 +96,7 @@ const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m
 {
     rnn *r = m->own; /* the folded matrices are a cache protected by a lock, like the packed copies of parameters */
     if (!can_fold(m)) return NULL;
-    pthread_mutex_lock(&r->lock);
+    attend_fork_lock(&r->lock);
     const uint64_t versions[2] = { atomic_load(&r->second_w->version), atomic_load(&r->attention.readout_w->version) };
     if (r->folded && memcmp(r->folded->versions, versions, sizeof versions) != 0) attend_folded_context_free(r);
     if (!r->folded) {
@@ -108,7 +109,7 @@ const folded_context *attend_folded_context(attend_ctx *c, const attend_model *m
             attend_folded_context_free(r), attend_ctx_fail(c, status, "%s", attend_message());
     }
     const folded_context *folded = r->folded;
-    pthread_mutex_unlock(&r->lock);
+    attend_fork_unlock(&r->lock);
     return folded;
 }
 

@@ -1,9 +1,14 @@
 /* packed_weights.c: the packed copies of parameters, recreated when the value or the layout of the device changes. */
 #include "op/packed_weights.h"
 
+#include "core/fork_lock.h"
+
+/* The version is written last, so that a fresh copy is read without the lock. */
 static bool is_fresh(const attend_param *p, const param_cache *copy)
 {
-    return copy->key == attend_device_at(p->memory)->packed_layout() && copy->version == atomic_load(&p->version);
+    const uint64_t version = atomic_load_explicit(&copy->version, memory_order_acquire);
+    return version == atomic_load(&p->version) &&
+           atomic_load(&copy->key) == (const void *)attend_device_at(p->memory)->packed_layout();
 }
 
 static bool repack(attend_param *p, param_cache *copy, attend_compute_precision precision, bool transpose,
@@ -16,22 +21,24 @@ static bool repack(attend_param *p, param_cache *copy, attend_compute_precision 
     const attend_compute compute = { .pool = pool, .precision = precision };
     size_t size = d->packed_bytes(&compute, p->precision, k, n);
     if (size != copy->size || !copy->data) {
+        atomic_store(&copy->key, NULL);
         p->memory->give(copy->data);
-        *copy = (param_cache){ .data = p->memory->take(size), .size = size };
+        copy->data = p->memory->take(size), copy->size = size;
         if (!copy->data) return false;
     }
     d->pack(&compute, p->precision, transpose, k, n, p->precision == ATTEND_FP32 ? p->value : p->quantized, copy->data);
-    copy->key = d->packed_layout();
-    copy->version = atomic_load(&p->version);
+    atomic_store(&copy->key, d->packed_layout());
+    atomic_store_explicit(&copy->version, atomic_load(&p->version), memory_order_release);
     return true;
 }
 
 const void *attend_param_packed(attend_param *p, attend_compute_precision precision, bool transpose)
 {
     param_cache *copy = &p->cache[2 * precision + transpose];
-    pthread_mutex_lock(&p->lock);
+    if (is_fresh(p, copy)) return copy->data;
+    attend_fork_lock(&p->lock);
     const bool fresh = is_fresh(p, copy) || repack(p, copy, precision, transpose, NULL);
-    pthread_mutex_unlock(&p->lock);
+    attend_fork_unlock(&p->lock);
     return fresh ? copy->data : NULL;
 }
 
@@ -41,9 +48,9 @@ void attend_params_repack(const attend_params *set, attend_pool *pool)
         for (int j = 0; j < PARAM_CACHES; j++) {
             attend_param *p = set->list[i];
             param_cache *copy = &p->cache[j];
-            pthread_mutex_lock(&p->lock);
+            attend_fork_lock(&p->lock);
             if (copy->data && !is_fresh(p, copy)) repack(p, copy, (attend_compute_precision)(j / 2), j % 2, pool);
-            pthread_mutex_unlock(&p->lock);
+            attend_fork_unlock(&p->lock);
         }
 }
 

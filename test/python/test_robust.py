@@ -1,5 +1,6 @@
 """Threads, fork and spawn, reference counts, and allocations that fail."""
 
+import atexit
 import ctypes
 import gc
 import json
@@ -10,9 +11,10 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-import tracemalloc
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +85,40 @@ def test_fork(used, lines):
     assert [t.text for t in child.model.translate(lines)] == expected
 
 
+def test_fork_while_threads_work(lines):
+    """A child uses a model whose weights another thread of the parent was packing, or for which it was searching."""
+    models, stop = [attend.Model.load(FIXTURES / "rnn-bpe.model", threads=2)], threading.Event()
+    expected = [t.text for t in models[0].translate(lines)]
+    models[0].submit(lines[0]).result(60)  # no thread is importing a module, whose lock a child would inherit
+
+    def load():
+        while not stop.is_set():
+            models[0] = attend.Model.load(FIXTURES / "rnn-bpe.model", threads=2)
+            models[0].translate(lines)
+
+    def submit():
+        while not stop.is_set():
+            models[0].submit(lines[0]).result(60)
+            models[0].score([("one", "eins")])
+
+    threads = [threading.Thread(target=work) for work in (load, submit)]
+    for t in threads:
+        t.start()
+    try:
+        for _ in range(20):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(60)
+                m = models[0]
+                ok = [t.text for t in m.translate(lines)] == expected
+                os._exit(0 if ok and m.submit(lines[0]).result(60).text == expected[0] else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+
+
 def spawned(lines):
     import attend
 
@@ -135,6 +171,14 @@ def test_references_are_released(name, model):
     assert counts[1] - counts[0] < 20
 
 
+def small_training():
+    folder = Path(tempfile.gettempdir()) / f"attend-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "t.tsv").write_text("one\teins\ntwo\tzwei\n" * 20)
+    return folder / "t.tsv", folder / "m"
+
+
 def refused_once(call):
     """Runs a call with each of the library's allocations refused once; each must raise MemoryError, or succeed."""
     _core._refuse_memory(-1)
@@ -172,9 +216,10 @@ def refused_once(call):
         lambda: attend.Aligner.train([("one", "eins"), ("two", "zwei")], threads=1).align(),
         lambda: attend.metric("bleu", ["a b c"], ["a b c"]).score,
         lambda: attend.check_data(FIXTURES / "pairs.tsv") and None,
+        lambda: attend.train(*small_training(), hidden=4, embedding=4, updates=1, threads=1, fresh=True) and None,
         lambda: attend.Attention(numbers(1, 2, 4), numbers(1, 3, 4), threads=1).backward(numbers(1, 2, 4)) and None,
     ],
-    ids=["load", "translate", "all", "score", "map", "tokenizer", "learn", "align", "metric", "check", "attention"],
+    ids=["load", "translate", "all", "score", "map", "tokenizer", "learn", "align", "metric", "check", "train", "attention"],
 )
 def test_every_allocation_fails_once(call):
     refused_once(call)
