@@ -114,6 +114,7 @@ void fuzz_seeds(void (*seed)(const void *bytes, size_t size))
         "x y\n</b>a<b> </i><i>b</i><!--> --><!-- x --!> c <!",
         "x y\n<title>a</title><textarea><b></textarea><svg><b></svg>c",
         "\n<b>a</b>",
+        "x y\na b",
         "x",
     };
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) seed(seeds[i], strlen(seeds[i]));
