@@ -254,6 +254,7 @@ static int check_finite(const output *out, const settings *s)
 static int chunk_write(const chunk *c, int first, int count, output *out, const settings *s)
 {
     translation_writer *w = &out->writer;
+    char why[LINE_FAULT];
     for (int i = 0; i < count; i++) {
         const attend_line_result *r = attend_translator_result(w->translator, i);
         const unsigned long long number = c->first + (unsigned long long)(first + i);
@@ -263,7 +264,8 @@ static int chunk_write(const chunk *c, int first, int count, output *out, const 
         if (r->fault && !s->quiet)
             attend_print(out->warnings,
                          "attend translate: line %llu is not translated: %s; its translation is an empty line\n",
-                         number + 1, r->fault);
+                         number + 1,
+                         line_fault(&verb_translate, why, r->fault, r->is_too_long, (int)s->search.max_input_length));
         if (!translation_write(w, number, r))
             return attend_fail(ATTEND_NO_MEMORY, "out of memory writing line %llu", number + 1);
     }
@@ -290,6 +292,7 @@ static int parts_write(const chunk *c, const sentence_parts *p, int first, int c
                        attend_string *line)
 {
     const translation_writer *w = &out->writer;
+    char why[LINE_FAULT];
     int status = ATTEND_OK;
     for (int i = first; status == ATTEND_OK && i < first + count; i++) {
         const attend_line_result *r = attend_translator_result(w->translator, i - first);
@@ -299,7 +302,8 @@ static int parts_write(const chunk *c, const sentence_parts *p, int first, int c
         if (r->fault && !s->quiet)
             attend_print(out->warnings,
                          "attend translate: line %llu: a sentence is not translated: %s; it is left out\n",
-                         c->first + (unsigned long long)p->lines[i] + 1, r->fault);
+                         c->first + (unsigned long long)p->lines[i] + 1,
+                         line_fault(&verb_translate, why, r->fault, r->is_too_long, (int)s->search.max_input_length));
         if (!r->fault) status = attend_sentences_append(line, r->hypotheses[0].text, strlen(r->hypotheses[0].text));
         if (status != ATTEND_OK || (i + 1 < p->count && p->lines[i + 1] == p->lines[i])) continue;
         translation_write_text(w, line->size ? line->text : "");

@@ -1,5 +1,7 @@
 #include "search_options.h"
 
+#include "option_table.h"
+
 #include "compute_option.h"
 #include "device_option.h"
 #include "memory_option.h"
@@ -60,4 +62,13 @@ attend_translator_options search_settings_options(const search_settings *s)
     o.memory = memory_limit(s->memory);
     o.compute = (attend_compute_precision)s->compute;
     return o;
+}
+
+const char *line_fault(const verb *v, char text[LINE_FAULT], const char *fault, bool is_too_long, int max_tokens)
+{
+    if (!is_too_long) return fault;
+    const bool has_option = v && options_find(v, "max-input-length") >= 0;
+    snprintf(text, LINE_FAULT, "it is too long: it has more than %d tokens%s", max_tokens,
+             has_option ? " (--max-input-length)" : "");
+    return text;
 }

@@ -23,4 +23,9 @@ int search_settings_use_device(const verb *v, search_settings *s, const parsed *
 /* The same as options of a translator; its other options have their defaults. */
 attend_translator_options search_settings_options(const search_settings *s);
 
+enum { LINE_FAULT = 160 };
+/* Why a line is not translated, with the limit of its length, and the option if the verb has it. Returns `text` or
+ * `fault`. */
+const char *line_fault(const verb *v, char text[LINE_FAULT], const char *fault, bool is_too_long, int max_tokens);
+
 #endif

@@ -108,7 +108,7 @@ static int map_translation(show_job *j, int model, const char *source, sentence_
     int status = attend_translator_run(translator, 1, &source, &size);
     if (status != ATTEND_OK) return status;
     const attend_line_result *r = attend_translator_result(translator, 0);
-    if (r->fault && strstr(r->fault, "too long")) return too_long(j->models[model].m);
+    if (r->is_too_long || (r->fault && strstr(r->fault, "too long"))) return too_long(j->models[model].m);
     if (r->fault) return attend_fail(ATTEND_BAD_DATA, "%s", r->fault);
     if (!r->source) return attend_fail(ATTEND_BAD_DATA, "it is empty");
     const int number = (int)j->s->hypothesis;

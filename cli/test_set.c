@@ -64,7 +64,7 @@ static int add_pair(test_set *s, attend_string_table *known, const attend_text_p
     int number, status = attend_string_table_add(known, p->source, p->source_size, &number);
     if (status == ATTEND_OK) status = nul_bytes_check_pair(p);
     if (status == ATTEND_OK && number == s->sources.count)
-        status = text_lines_add(&s->sources, p->source, p->source_size);
+        status = text_lines_add_from(&s->sources, p->source, p->source_size, p->source_file, p->line);
     if (status == ATTEND_OK) status = text_lines_add(&s->texts, p->target, p->target_size);
     if (status != ATTEND_OK) return status;
     if (!array_reserve(&s->segment_of, capacity, (size_t)s->texts.count, sizeof *s->segment_of)) return no_memory();

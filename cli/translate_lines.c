@@ -3,6 +3,7 @@
 #include "array.h"
 #include "job.h"
 #include "packed.h"
+#include "search_options.h"
 #include "shared_work.h"
 
 #include <attend/status.h>
@@ -20,29 +21,34 @@ static double now(void)
 }
 
 static int take_one(const verb *v, const char *text, size_t size, int tokens, const char *fault, bool is_non_finite,
-                    text_lines *to, translate_cost *cost)
+                    const text_lines *sources, text_lines *to, translate_cost *cost)
 {
+    char place[TEXT_PLACE];
     if (fault && v)
-        attend_print(stderr, "attend %s: source %d is not translated: %s; its translation is an empty line\n", v->name,
-                     to->count + 1, fault);
+        attend_print(stderr, "attend %s: %s is not translated: %s; its translation is an empty line\n", v->name,
+                     text_lines_place(sources, to->count, place), fault);
     cost->tokens += (unsigned long long)tokens + 1;
     cost->translated += !fault && size > 0, cost->non_finite += is_non_finite;
     return text_lines_add(to, text, size);
 }
 
-static int take_results(const verb *v, const attend_translator *t, int count, text_lines *to, translate_cost *cost)
+static int take_results(const verb *v, const attend_translator *t, int max_tokens, int count, const text_lines *sources,
+                        text_lines *to, translate_cost *cost)
 {
     int status = ATTEND_OK;
+    char why[LINE_FAULT];
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         const attend_line_result *r = attend_translator_result(t, i);
         const attend_hypothesis *h = &r->hypotheses[0];
-        status = take_one(v, h->text, strlen(h->text), h->count, r->fault, r->is_non_finite, to, cost);
+        status =
+            take_one(v, h->text, strlen(h->text), h->count, line_fault(v, why, r->fault, r->is_too_long, max_tokens),
+                     r->is_non_finite, sources, to, cost);
     }
     return status;
 }
 
-static int translate_alone(const verb *v, attend_translator *t, const text_lines *sources, bool (*stop)(void *),
-                           text_lines *to, translate_cost *cost)
+static int translate_alone(const verb *v, attend_translator *t, int max_tokens, const text_lines *sources,
+                           bool (*stop)(void *), text_lines *to, translate_cost *cost)
 {
     size_t *sizes = calloc(BATCH, sizeof *sizes);
     int status = sizes ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "out of memory translating");
@@ -53,7 +59,7 @@ static int translate_alone(const verb *v, attend_translator *t, const text_lines
         for (int i = 0; i < count; i++) sizes[i] = strlen(sources->items[first + i]);
         status =
             attend_translator_run_some(t, count, (const char *const *)sources->items + first, sizes, NULL, NULL, &done);
-        if (status == ATTEND_OK) status = take_results(v, t, done, to, cost);
+        if (status == ATTEND_OK) status = take_results(v, t, max_tokens, done, sources, to, cost);
     }
     free(sizes);
     return status;
@@ -64,6 +70,7 @@ static int translate_alone(const verb *v, attend_translator *t, const text_lines
 typedef struct shared_lines {
     const verb *v;
     attend_translator *t;
+    int max_tokens;
     const text_lines *sources; /* rank 0; likewise stop, to and cost */
     int next;
     bool (*stop)(void *);
@@ -116,6 +123,7 @@ static int read_part(shared_lines *x, const attend_string *part, int *count)
 static int work(void *user, const attend_string *part, attend_string *result)
 {
     shared_lines *x = user;
+    char why[LINE_FAULT];
     int count = 0, status = read_part(x, part, &count);
     if (status == ATTEND_OK) status = packed_add_number(result, (uint64_t)count);
     for (int first = 0, done = 0; status == ATTEND_OK && first < count; first += done) {
@@ -123,9 +131,10 @@ static int work(void *user, const attend_string *part, attend_string *result)
         for (int i = 0; status == ATTEND_OK && i < done; i++) {
             const attend_line_result *r = attend_translator_result(x->t, i);
             const attend_hypothesis *h = &r->hypotheses[0];
+            const char *fault = line_fault(x->v, why, r->fault, r->is_too_long, x->max_tokens);
             status = packed_add_text(result, h->text, strlen(h->text));
             if (status == ATTEND_OK) status = packed_add_number(result, (uint64_t)h->count);
-            if (status == ATTEND_OK) status = packed_add_text(result, r->fault, r->fault ? strlen(r->fault) : 0);
+            if (status == ATTEND_OK) status = packed_add_text(result, fault, fault ? strlen(fault) : 0);
             if (status == ATTEND_OK) status = packed_add_number(result, r->is_non_finite);
         }
     }
@@ -145,7 +154,7 @@ static int take(void *user, const attend_string *result)
         const char *fault = packed_text(&r, NULL);
         const bool is_non_finite = packed_number(&r) != 0;
         if (!text || r.is_damaged) return shared_work_damaged();
-        status = take_one(x->v, text, size, tokens, fault, is_non_finite, x->to, x->cost);
+        status = take_one(x->v, text, size, tokens, fault, is_non_finite, x->sources, x->to, x->cost);
     }
     return status;
 }
@@ -163,13 +172,13 @@ int translate_lines(const verb *v, const char *model, const attend_model *m, con
 {
     attend_translator *t = NULL;
     *cost = (translate_cost){ 0 };
-    shared_lines x = { .v = v, .sources = sources, .stop = stop, .to = to, .cost = cost };
+    shared_lines x = { .v = v, .max_tokens = o->max_tokens, .sources = sources, .stop = stop, .to = to, .cost = cost };
     int status = attend_translator_new(&t, m, o);
     x.t = t;
     const double began = now();
     if (status == ATTEND_OK)
-        status =
-            attend_ranks_count(job_ranks()) > 1 ? translate_shared(&x) : translate_alone(v, t, sources, stop, to, cost);
+        status = attend_ranks_count(job_ranks()) > 1 ? translate_shared(&x)
+                                                     : translate_alone(v, t, o->max_tokens, sources, stop, to, cost);
     cost->seconds = now() - began;
     attend_translator_free(t);
     if (status == ATTEND_OK && cost->translated == 0)

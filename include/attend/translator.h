@@ -102,6 +102,7 @@ typedef struct attend_line_result {
     int unknown_count;
     const char *fault;  /* why the line could not be translated; NULL: it could */
     bool is_non_finite; /* the fault is the model's: its probabilities for the line are not finite */
+    bool is_too_long;   /* the fault: it has more than max_tokens tokens */
 } attend_line_result;
 
 /* Refuses a model (a file name) whose results are missing for `non_finite` of so many lines or pairs because its

@@ -16,6 +16,8 @@ static bool is_blank(const char *text, size_t size)
     return !attend_word_next(text, size, &(size_t){ 0 }, &word);
 }
 
+static const char too_many_tokens[] = "it is too long: it has more tokens than the maximum input length";
+
 /* Adds a source or a prefix. A text that is not UTF-8 or too long sets *fault and is not added. */
 static int add_text(translator_texts t, attend_side side, const char *text, size_t size, attend_encoded_text *at,
                     const char **fault)
@@ -32,7 +34,7 @@ static int add_text(translator_texts t, attend_side side, const char *text, size
     if (status != ATTEND_OK || (!exceeds && attend_pipeline_length(p, at) <= max_tokens)) return status;
     *fault = is_prefix                            ? "its prefix is too long"
              : max_tokens < t.setup->o.max_tokens ? "it is too long for the model"
-                                                  : "it is too long (more than max_tokens tokens)";
+                                                  : too_many_tokens;
     attend_pipeline_remove(p, at);
     return ATTEND_OK;
 }
@@ -205,7 +207,9 @@ int attend_translator_write(translator_line *line, const attend_search_result *s
 void attend_translator_write_empty(translator_line *line)
 {
     static const attend_hypothesis empty = { .text = "" };
-    line->result = (attend_line_result){ .hypotheses = &empty, .count = 1, .fault = line->fault };
+    line->result = (attend_line_result){
+        .hypotheses = &empty, .count = 1, .fault = line->fault, .is_too_long = line->fault == too_many_tokens
+    };
 }
 
 void attend_translator_line_free(translator_line *line)

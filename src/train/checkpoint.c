@@ -319,7 +319,8 @@ static void put_guidance(metadata_list *m, const training_run *run)
     if (run->links) add_number(m, "option", "guidance", o->guidance);
 }
 
-static void put_options(metadata_list *m, const training_run *run)
+/* Options on which the weights of every update depend. */
+static void put_options_of_weights(metadata_list *m, const training_run *run)
 {
     const attend_train_options *o = &run->options;
     char held_out[40];
@@ -352,6 +353,12 @@ static void put_options(metadata_list *m, const training_run *run)
     add_number(m, "option", "shard-tokens", o->shard_tokens);
     add_number(m, "option", "seed", (double)o->seed);
     add_text(m, "option", "valid-metric", attend_valid_metric_names[o->valid_metric]);
+}
+
+/* The interval follows from the number of updates, which may change. */
+static void put_options(metadata_list *m, const training_run *run)
+{
+    put_options_of_weights(m, run);
     add_number(m, "option", "valid-every", (double)run->intervals.valid_every);
 }
 
@@ -374,7 +381,7 @@ int attend_checkpoint_identify(training_run *run)
 {
     metadata_list *m = attend_memory_zeroed(1, sizeof *m);
     if (!m) return attend_fail(ATTEND_NO_MEMORY, "no memory to begin a log");
-    put_options(m, run);
+    put_options_of_weights(m, run);
     for (int i = 0; attend_config_field_at(i); i++) {
         char text[64];
         const char *name = attend_config_field_at(i)->name;

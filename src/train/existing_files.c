@@ -45,15 +45,8 @@ static bool is_lock(const beginning *b)
     return false;
 }
 
-/* The log may be a text of any kind here: opening it says more. */
-static bool is_any(const beginning *b)
-{
-    (void)b;
-    return true;
-}
-
 /* ATTEND_BAD_USAGE if a regular file exists and is of another kind; ATTEND_IO if it is not regular: a pipe would block. A
- * file that cannot be read fails later. */
+ * file that cannot be read fails later. is_kind: NULL if opening the file later says more about its kind. */
 static int check_kind(const char *path, bool (*is_kind)(const beginning *b), const char *kind)
 {
     beginning b = { .count = 0 };
@@ -63,7 +56,7 @@ static int check_kind(const char *path, bool (*is_kind)(const beginning *b), con
         return attend_fail(ATTEND_IO,
                            "%s is a %s, and training would write %s there: choose another model path, or move it", path,
                            S_ISDIR(s.st_mode) ? "directory" : "device, pipe or socket", kind);
-    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int file = is_kind ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (file >= 0) b.count = pread(file, b.bytes, sizeof b.bytes, 0);
     if (file >= 0) close(file);
     if (b.count <= 0 || is_kind(&b)) return ATTEND_OK;
@@ -183,10 +176,10 @@ int attend_training_check_files(training_run *run)
     int status = check_path(run->options.model);
     if (status == ATTEND_OK && keeps_models(&run->options)) status = find_kept(run->options.model, kept);
     if (status == ATTEND_OK) /* unless it is fresh it is loaded, which says more */
-        status = check_kind(attend_training_path(run, ".checkpoint"), run->options.fresh ? is_tensor_file : is_any,
+        status = check_kind(attend_training_path(run, ".checkpoint"), run->options.fresh ? is_tensor_file : NULL,
                             "a checkpoint");
     if (status == ATTEND_OK && !run->options.log)
-        status = check_kind(attend_training_path(run, LOG_SUFFIX), is_any, "its log");
+        status = check_kind(attend_training_path(run, LOG_SUFFIX), NULL, "its log");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".single"), is_tensor_file, "a model");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".svg"), is_plot, "a plot");
     if (status == ATTEND_OK) status = check_kind(attend_training_path(run, ".lock"), is_lock, "a lock (an empty file)");

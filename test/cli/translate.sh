@@ -98,7 +98,15 @@ expect 2 '--output kept.lines is also the input of --prefix' translate --model o
 same 'a model given as output' one kept
 same 'input given as output' lines kept.lines
 expect 5 'cannot write /dev/full' translate --model one --input lines --output /dev/full
-expect 0 'line 1 is not translated: it is too long (more than max_tokens tokens)' translate --model one --max-input-length 2 --input lines
+expect 0 'line 1 is not translated: it is too long: it has more than 2 tokens (--max-input-length)' translate --model one --max-input-length 2 --input lines
+# evaluate names the file and the line, also where sources occur several times and in several files
+printf 'a\tx\na\ty\na b a b a b\tz\n' >first.tsv && printf 'a\tx\n\nb a b a b a\tz\n' | grep . >second.tsv
+for place in first.tsv:3 second.tsv:2; do
+    expect 0 "$place is not translated: it is too long: it has more than 2 tokens (--max-input-length)" \
+        evaluate --model one --max-input-length 2 --input first.tsv --input second.tsv
+done
+printf 'a\na b a b a b\n' >sources && printf 'x\ny\n' >targets
+expect 0 'sources:2 is not translated: it is too long' evaluate --model one --max-input-length 2 --source sources --reference targets
 "$attend" translate --model one --quiet --input lines --output elsewhere && cmp -s out elsewhere || fail '--output differs'
 for threads in 1 2 3; do
     for tokens in 1 7 10000; do

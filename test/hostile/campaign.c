@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* nftw, setgroups */
 #include "hostile/campaign.h"
 
+#include <attend/aligner.h>
+#include <attend/model.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -394,4 +396,33 @@ void campaign_run(campaign *c, run *r)
     if (c->only < 0) return;
     for (int i = 0; i < r->count; i++) print_word(r->arguments[i]);
     printf("\n    exit status %d%s\n%s%s", r->status, r->stopped ? ", stopped" : "", r->output, r->printed);
+}
+
+/* ---- files that the data does not have ---- */
+
+void file_make_aligner(const char *path)
+{
+    static const char *const sources[] = { "one two", "two three", "three one", "one" }, *const targets[] = {
+        "zwei eins", "drei zwei", "eins drei", "eins"
+    };
+    attend_aligner_options o = attend_aligner_defaults();
+    attend_aligner *a = NULL;
+    o.threads = 1;
+    int status = attend_aligner_new(&a, &o);
+    if (status == ATTEND_OK) status = attend_aligner_add(a, 4, sources, targets);
+    if (status == ATTEND_OK) status = attend_aligner_train(a);
+    if (status == ATTEND_OK) status = attend_aligner_save(a, path);
+    attend_aligner_free(a);
+    if (status != ATTEND_OK) give_up(path);
+}
+
+void file_make_ensemble(const char *path, const char *model)
+{
+    attend_model *all = NULL, *other = NULL;
+    int status = attend_model_load(&all, model, NULL);
+    if (status == ATTEND_OK) status = attend_model_load(&other, model, NULL);
+    if (status == ATTEND_OK) status = attend_model_add_member(all, other);
+    if (status == ATTEND_OK) status = attend_model_save(all, path);
+    if (status != ATTEND_OK) give_up(path);
+    attend_model_free(all);
 }

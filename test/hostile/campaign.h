@@ -81,6 +81,9 @@ void campaign_fault(campaign *c, const run *r, const char *format, ...) __attrib
 char *file_read(const char *path, size_t *size);
 void file_write(const char *path, const void *bytes, size_t size);
 void file_copy(const char *from, const char *to);
+/* Write a word aligner and an ensemble of two models. Exit after a message if that fails. */
+void file_make_aligner(const char *path);
+void file_make_ensemble(const char *path, const char *model);
 /* Removes a file or a directory with its content, if it exists. */
 void file_remove(const char *path);
 

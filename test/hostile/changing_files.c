@@ -1,5 +1,5 @@
 /* changing_files.c: a campaign (campaign.h) with files that another process overwrites, truncates, extends, replaces and
- * removes again and again while a verb reads them: models, checkpoints, pairs, lines, configurations, gold links. */
+ * removes again and again while a verb reads them: models, checkpoints, pairs, lines, configurations, gold links, aligners and links that guide training. */
 #define _DEFAULT_SOURCE /* usleep */
 #include "hostile/campaign.h"
 
@@ -44,6 +44,17 @@ static const struct changing {
     { "changing", "settings", "binary",
       "train --train pairs.tsv --valid none --model out --config changing --threads 1" },
     { "changing", "links", "binary", "align --model rnn-bpe.model --input pairs.tsv --gold changing" },
+    { "changing", "aligner", "rnn-bpe.model", "align --aligner changing --input many.tsv --dictionary out" },
+    { "changing", "rnn-bpe.model", "transformer-learned.model",
+      "align --model transformer-learned.model --reverse-model changing --input pairs.tsv --symmetrize union" },
+    { "changing", "rnn-bpe.model", "rnn-bpe.model", "align --reverse-model changing --input many.tsv --threads 2" },
+    { "changing", "guide", "binary",
+      "train --train pairs.tsv --valid none --model out --tokens word --hidden 8 --embedding 8 --updates 5 "
+      "--guided-alignment changing --threads 1" },
+    { "changing", "many.tsv", "binary",
+      "train --train changing --valid none --model out --tokens word --hidden 8 --embedding 8 --updates 5 "
+      "--guided-alignment auto --threads 1" },
+    { "changing", "many.tsv", "binary", "align --input changing --save out --threads 2" },
     { "changing", "many.tsv", "binary",
       "compare --train pairs.tsv --valid valid.tsv --test changing --vary hidden=4,8 --embedding 8 --tokens word "
       "--updates 2 --output out" },
@@ -109,6 +120,10 @@ static void make_files(void)
     file_write("binary", model + size / 2, size / 2);
     file_write("settings", settings, sizeof settings - 1);
     file_write("links", links, sizeof links - 1);
+    FILE *guide = fopen("guide", "w"); /* as many lines as there are pairs */
+    for (const char *at = pairs; guide && (at = strchr(at, '\n')); at++) fputs("0-0\n", guide);
+    if (!guide || fclose(guide) != 0) exit(2);
+    file_make_aligner("aligner");
     free(pairs), free(model);
 }
 

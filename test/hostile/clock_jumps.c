@@ -26,8 +26,19 @@ static const struct timed {
     { "out", "convert --model rnn-bpe.model --output out --precision int8 --shortlist pairs.tsv" },
     { "out/model", "demo --output out --pairs 100 --updates 1" },
     { "", "info stopped.model.checkpoint" },
+    { "", "tune --train pairs.tsv --valid valid.tsv --time 5s --candidates 3 --hidden 4 --embedding 8 --tokens word "
+          "--updates 20 --output out" },
+    { "out", "align --input pairs.tsv --save out --threads 2" },
+    { "out", "train --train pairs.tsv --valid none --model out --tokens word --hidden 8 --embedding 8 --updates 20 "
+             "--guided-alignment auto --threads 1" },
 };
 enum { ALL = sizeof all / sizeof *all };
+
+/* A search ends by time: only how it ends and what it prints is compared. */
+static bool depends_on_time(const struct timed *x)
+{
+    return strncmp(x->words, "tune ", 5) == 0;
+}
 
 /* Words of numbers: "nan", "-inf", and negative times. */
 static bool has_no_number(const char *text)
@@ -74,9 +85,10 @@ int main(int argc, char **argv)
         snprintf(seed, sizeof seed, "%llu", (unsigned long long)c.seed + (unsigned long long)i);
         setenv("HOSTILE_CLOCK", seed, 1);
         char *got = run_once(&c, &r, &all[i % ALL], &sizes[1]);
-        if (r.status != 0)
+        if (r.status != 0 && !(depends_on_time(&all[i % ALL]) && r.status == 1)) /* 1: the jumps took all the time */
             campaign_fault(&c, &r, "it fails");
-        else if (!expected || !got || sizes[0] != sizes[1] || memcmp(expected, got, sizes[0]) != 0)
+        else if (!depends_on_time(&all[i % ALL]) &&
+                 (!expected || !got || sizes[0] != sizes[1] || memcmp(expected, got, sizes[0]) != 0))
             campaign_fault(&c, &r, "the result is another one with HOSTILE_CLOCK=%s", seed);
         else if (has_no_number(r.printed))
             campaign_fault(&c, &r, "a time or rate is not a number, with HOSTILE_CLOCK=%s", seed);

@@ -1,7 +1,7 @@
 /* lying_models.c: a campaign (campaign.h) with model files and checkpoints whose checksum is correct and whose content is
  * not: configurations, names, shapes, types and values of weights, vocabularies, tokenizers, shortlists, the state and
- * the options of a training. Each is given to `attend info` and to another verb. A failure is a message that names the
- * file, and both verbs agree on whether it is a model. */
+ * the options of a training; also ensembles and word aligners. Each model is given to `attend info` and to another verb.
+ * A failure is a message that names the file, and both verbs agree on whether it is a model. */
 #include "hostile/campaign.h"
 
 #include "format/tensor_file.h"
@@ -112,6 +112,10 @@ static const char *const texts[] = { "",
                                      "gated",
                                      "\x1b[31mred",
                                      "\xe2\x80\xae reversed",
+                                     "zz",
+                                     "-5",
+                                     "0123456789abcdef",
+                                     "0000000000000000",
                                      "999999999999999999999999999999" };
 enum { TEXTS = sizeof texts / sizeof *texts };
 
@@ -119,6 +123,9 @@ static void lie_about_metadata(campaign *c, lie *l)
 {
     if (l->metadata_count == 0) return;
     attend_metadata *m = &l->metadata[campaign_random(c, (uint32_t)l->metadata_count)];
+    const bool of_state = campaign_random(c, 2);
+    for (int i = 0; of_state && i < 100 && strncmp(m->key, "training.state.", 15) != 0; i++)
+        m = &l->metadata[campaign_random(c, (uint32_t)l->metadata_count)];
     switch (campaign_random(c, 10)) {
     case 0: /* it is missing */
         *m = l->metadata[--l->metadata_count];
@@ -353,6 +360,20 @@ static void try_model(campaign *c)
     file_remove("converted"), file_remove("page.html");
 }
 
+static const char *const of_aligners[] = {
+    "align --aligner lie --input valid.tsv --memory 512M --threads 1",
+    "align --aligner lie --input valid.tsv --json --threshold 0.1 --threads 1",
+    "align --aligner lie --input pairs.tsv --symmetrize union --dictionary words --threads 1",
+    "info lie",
+};
+
+static void try_aligner(campaign *c)
+{
+    static run r;
+    execute(c, &r, of_aligners[campaign_random(c, sizeof of_aligners / sizeof *of_aligners)]);
+    file_remove("words");
+}
+
 static void try_checkpoint(campaign *c)
 {
     static run r;
@@ -379,14 +400,25 @@ static void remove_trained(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const seeds[] = {
-        "rnn-bpe.model",        "rnn-location.model",      "transformer-learned.model", "lstmn.model",
-        "stopped.model",        "language-model.model",    "int8-shortlist.model",      "stopped.model.checkpoint",
-        "int8-shortlist.model", "stopped.model.checkpoint"
-    };
+    static const char *const seeds[] = { "rnn-bpe.model",
+                                         "rnn-location.model",
+                                         "transformer-learned.model",
+                                         "lstmn.model",
+                                         "stopped.model",
+                                         "language-model.model",
+                                         "int8-shortlist.model",
+                                         "stopped.model.checkpoint",
+                                         "int8-shortlist.model",
+                                         "stopped.model.checkpoint",
+                                         "aligner",
+                                         "aligner",
+                                         "ensemble.model",
+                                         "ensemble.model" };
     static campaign c;
     static lie l;
     campaign_begin(&c, argc, argv);
+    file_make_aligner("aligner");
+    file_make_ensemble("ensemble.model", "rnn-bpe.model");
     for (long i = 0; i < 100000; i++) {
         if (c.only >= 0) i = c.only;
         if (!campaign_case(&c, i)) break;
@@ -405,6 +437,8 @@ int main(int argc, char **argv)
         if (status == ATTEND_OK) { /* else two tensors have one name */
             if (strstr(seed, "checkpoint"))
                 try_checkpoint(&c);
+            else if (strcmp(seed, "aligner") == 0)
+                try_aligner(&c);
             else
                 try_model(&c);
             campaign_case_end(&c);

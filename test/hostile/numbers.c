@@ -1,5 +1,6 @@
 /* numbers.c: a campaign (campaign.h) with every option of every verb and values that are no numbers, are out of range or
- * at the ends of a range. */
+ * at the ends of a range. Options take turns: each has had one value before one has a second, and the long form (a minute
+ * or more) takes the time for that. It prints how many options had their turn. */
 #include "hostile/option_list.h"
 
 #include <stdio.h>
@@ -138,7 +139,10 @@ int main(int argc, char **argv)
     option_list_read(&list, &c);
     const listed_option *o;
     int value;
+    enum { LONG = 60, TURNS = 3600 };
+    const double seconds = c.seconds;
     for (long i = c.only >= 0 ? c.only : 0; option_list_pick(&list, &c, i, VALUES, &o, &value); i++) {
+        c.seconds = seconds >= LONG && i < list.count && seconds < TURNS ? TURNS : seconds;
         if (!campaign_case(&c, i)) break;
         option_list_base(&c, &r, o);
         add_option(&c, &r, &list, o, values[value], value % 4 == 0);
@@ -152,5 +156,6 @@ int main(int argc, char **argv)
         campaign_case_end(&c);
         if (c.only >= 0) break;
     }
+    if (c.only < 0) printf("%ld of %d options\n", c.tried < list.count ? c.tried : (long)list.count, list.count);
     return campaign_end(&c);
 }

@@ -77,7 +77,7 @@ for q, more, status, part in (("a\nb", {}, 400, "one line"), (["a", "b"], {}, 40
 check_tree(events(s, "a b " * 100)[1])
 s.stop()
 s = Server("--max-input-length", "5", "--max-explorations", "1")
-check(events(s, "a " * 10)[1] == [("error", {"error": "it is too long (more than max_tokens tokens)"})], events(s, "a " * 10))
+check(events(s, "a " * 10)[1] == [("error", {"error": "it is too long: it has more tokens than the maximum input length"})], events(s, "a " * 10))
 wait_for("the end of the last one", lambda: s.metric("explorations") == 0)
 s.stop()
 s = Server("--max-explorations", "0")

@@ -582,7 +582,8 @@ static void invalid_use_is_reported(void **state)
     r.search = NULL;
     f = submit(m, &r);
     assert_int_equal(attend_future_wait(f, -1), ATTEND_FUTURE_DONE);
-    assert_string_equal(attend_future_result(f)->fault, "it is too long (more than max_tokens tokens)");
+    assert_string_equal(attend_future_result(f)->fault,
+                        "it is too long: it has more tokens than the maximum input length");
     assert_string_equal(attend_future_result(f)->hypotheses[0].text, "");
     assert_string_equal(attend_future_message(f), "");
     attend_future_free(f);

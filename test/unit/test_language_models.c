@@ -373,7 +373,8 @@ static void invalid_continuations_are_refused(void **state)
     assert_ok(attend_translator_run(t, 2, both, sizes));
     assert_null(attend_translator_result(t, 0)->fault);
     assert_true(attend_translator_result(t, 0)->hypotheses[0].count <= 3);
-    assert_string_equal(attend_translator_result(t, 1)->fault, "it is too long (more than max_tokens tokens)");
+    assert_string_equal(attend_translator_result(t, 1)->fault,
+                        "it is too long: it has more tokens than the maximum input length");
     attend_translator_free(t);
     attend_model_free(m);
 }

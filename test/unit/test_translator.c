@@ -95,7 +95,8 @@ static void invalid_use_is_reported(void **state)
     assert_ok(attend_translator_new(&t, m, &o));
     const size_t sizes[2] = { 15, 5 };
     assert_ok(attend_translator_run(t, 2, (const char *const[]){ lines[4], lines[0] }, sizes));
-    assert_string_equal(attend_translator_result(t, 0)->fault, "it is too long (more than max_tokens tokens)");
+    assert_string_equal(attend_translator_result(t, 0)->fault,
+                        "it is too long: it has more tokens than the maximum input length");
     assert_null(attend_translator_result(t, 1)->fault);
     attend_translator_free(t);
     attend_model_free(bare), attend_model_free(m);
