@@ -4,6 +4,7 @@
 #include "data_files.h"
 #include "memory_option.h"
 #include <attend/data_check.h>
+#include <sys/stat.h>
 
 typedef struct settings {
     pairs_list train, valid;
@@ -20,8 +21,7 @@ static const option table[] = {
       AT(train), 0, 0, NULL },
     { "valid", "PAIRS",
       "validation or test pairs: they must not overlap with the training pairs, and what the training pairs do not "
-      "have "
-      "in them is reported",
+      "have in them is reported (default: the pairs that attend train holds out)",
       OPTION_DATA, AT(valid), 0, 0, NULL },
     { "task", NULL, "language-model: the files contain lines of text instead of pairs", OPTION_CHOICE, AT(task), 0, 0,
       tasks },
@@ -30,6 +30,18 @@ static const option table[] = {
     { "json", NULL, "print one JSON object", OPTION_FLAG, AT(json), 0, 0, NULL },
     { NULL, NULL, NULL, OPTION_FLAG, 0, 0, 0, NULL },
 };
+
+/* Whether the data can be read twice. */
+static bool is_in_files(const pairs_list *list)
+{
+    struct stat of;
+    for (int i = 0; i < list->count; i++) {
+        const char *const names[] = { list->items[i].source, list->items[i].target };
+        for (int side = 0; side < 2; side++)
+            if (names[side] && (stat(names[side], &of) != 0 || !S_ISREG(of.st_mode))) return false;
+    }
+    return true;
+}
 
 static int check(const settings *s)
 {
@@ -59,13 +71,15 @@ static int run(int argc, char **argv)
     parsed p;
     int status = options_parse(&verb_check, &s, argc, argv, &p);
     if (status == 0 && !p.help) status = data_files_resolve(&verb_check, "train", &s.train, (attend_task)s.task);
-    held_out h; /* not used: pairs that are held out cannot overlap with the others */
+    held_out h;
     if (status == 0 && !p.help) status = data_files_resolve_valid(&verb_check, &p, &s.valid, (attend_task)s.task, &h);
     if (status == 0 && !p.help) {
         if (p.positional_count > 0)
             status = usage_error(&verb_check, "unexpected argument '%s'; give pairs with --train", p.positional[0]);
         else if (s.train.count == 0)
             status = usage_error(&verb_check, "--train PAIRS is required");
+        if (status == 0 && !s.quick && is_in_files(&s.train)) /* as attend train does */
+            status = data_files_hold_out(&verb_check, &s.train, &s.valid, &h, true);
         if (status == 0) status = check(&s);
     }
     options_free(&verb_check, &s, &p);

@@ -167,7 +167,8 @@ static int print_results(comparison *c, int best)
     const int width = isatty(STDOUT_FILENO) ? terminal_width() : 0;
     const int status = comparison_print(&part, stdout, TABLE_TEXT, width, terminal_colours() > 0, true);
     if (status != ATTEND_OK) return status;
-    attend_print(stdout, "\nbest: %s\n\n  attend", c->variants[best].name);
+    attend_print(stdout, "\nbest: %s\n\n  ", c->variants[best].name);
+    cli_print_word(stdout, cli_program);
     put_command(&o, c, &c->variants[best]);
     attend_print(stdout, "\n");
     return ATTEND_OK;

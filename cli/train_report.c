@@ -6,6 +6,7 @@
 #include "search_options.h"
 #include "translate_lines.h"
 
+#include <attend/terminal.h>
 #include <attend/status.h>
 #include <attend/string.h>
 #include <math.h>
@@ -115,13 +116,21 @@ static int find_worst(const evaluation *e, int worst[WORST], int *count)
     return status;
 }
 
+/* A line with its title; the worst ones are often very long. */
+static void print_line(const char *title, const char *text)
+{
+    enum { MAX_COLUMNS = 400 };
+    int columns;
+    const size_t size = attend_columns_cut(text, MAX_COLUMNS, &columns);
+    attend_print(stderr, "%s%.*s%s\n", title, (int)size, text, text[size] ? " ..." : "");
+}
+
 static void print_worst(const evaluation *e, const int *worst, int count)
 {
     for (int k = 0; k < count; k++) {
-        const char *const reference = e->test_set.references[e->test_set.begin[worst[k]]];
-        attend_print(stderr, "%s%s\n", k ? "            " : "worst       ", e->test_set.sources.items[worst[k]]);
-        attend_print(stderr, "  expected  %s\n", reference);
-        attend_print(stderr, "  got       %s\n", e->systems[0].items[worst[k]]);
+        print_line(k ? "            " : "worst       ", e->test_set.sources.items[worst[k]]);
+        print_line("  expected  ", e->test_set.references[e->test_set.begin[worst[k]]]);
+        print_line("  got       ", e->systems[0].items[worst[k]]);
     }
 }
 

@@ -58,7 +58,8 @@ typedef struct attend_data_check_counts {
 typedef struct attend_data_check_report {
     attend_data_check_counts train, valid;
     bool quick;
-    bool lines; /* monolingual lines, not pairs */
+    bool lines;    /* monolingual lines, not pairs */
+    bool held_out; /* the validation data is a part of the training files (attend_pairs_hold_out) */
     int finding_count;
     attend_finding *findings; /* the most severe first */
     char *names;              /* storage of the examples' file names */

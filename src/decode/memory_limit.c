@@ -1,6 +1,7 @@
 #include "decode/memory_limit.h"
 
 #include "core/status.h"
+#include "model/config.h"
 #include "model/model.h"
 #include <math.h>
 
@@ -9,6 +10,8 @@
 enum { PROGRAM = 16 << 20, WORK = 8 << 20, RESULTS = 32 << 20 };
 
 const char attend_memory_limit_fault[] = "it would take more memory than the limit allows";
+const char attend_attention_limit_fault[] = "its attention would take more than 100 million steps";
+_Static_assert((int)ATTEND_MAX_ATTENTION_STEPS == 100000000, "the fault states the limit");
 
 int attend_memory_limit_set(attend_memory_limit *l, size_t bytes, const attend_model *const *models, int count,
                             int threads)

@@ -20,5 +20,7 @@ int attend_memory_limit_set(attend_memory_limit *l, size_t bytes, const attend_m
 
 /* Why a line or pair is left out. */
 extern const char attend_memory_limit_fault[];
+/* The same for steps of attention (model/config.h). */
+extern const char attend_attention_limit_fault[];
 
 #endif

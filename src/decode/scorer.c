@@ -9,9 +9,11 @@
 #include "decode/memory_limit.h"
 #include "decode/non_finite.h"
 #include "decode/word_links.h"
+#include "model/config.h"
 #include "model/model.h"
 #include "text/pipeline.h"
 #include "text/tokenizer.h"
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -360,24 +362,32 @@ static void fill_result(const attend_scorer *s, const scorer_pair *p, attend_sco
     r->source_spans = attend_pipeline_spans(source, &p->sides[0]);
 }
 
-/* Whether a pair certainly exceeds the memory limit, known without encoding it. */
-static bool exceeds_limit(const attend_scorer *s, const char *source, const char *target)
+/* Why a pair of at least so many tokens is left out; NULL: it is not, as far as that is known. */
+static const char *limit_fault(const attend_scorer *s, size_t sources, size_t targets, double kept)
+{
+    const int source = sources < INT_MAX ? (int)sources : INT_MAX, target = targets < INT_MAX ? (int)targets : INT_MAX;
+    if (!attend_config_can_attend(attend_model_config(s->m), source, target)) return attend_attention_limit_fault;
+    return kept + attend_model_score_bytes(s->m, source, target, s->weights) > s->limit.all ? attend_memory_limit_fault
+                                                                                            : NULL;
+}
+
+/* Why a long pair is left out, known without encoding it; NULL: it is encoded. */
+static const char *find_fault(const attend_scorer *s, const char *source, const char *target)
 {
     enum { SHORT = 64 << 10 };
     const size_t size[2] = { source ? strlen(source) : 0, strlen(target) };
-    if (size[0] + size[1] <= SHORT) return false;
+    if (size[0] + size[1] <= SHORT) return NULL;
     const size_t sources = source ? attend_tokenizer_min_tokens(s->sides[0].tokenizer, source, size[0]) : 0,
                  targets = attend_tokenizer_min_tokens(s->sides[1].tokenizer, target, size[1]);
-    return attend_model_score_bytes(s->m, (int)sources, (int)targets, s->weights) > s->limit.all;
+    return limit_fault(s, sources, targets, 0);
 }
 
 /* Encodes a pair, and estimates its memory: sets pair->work and *kept, the bytes of its result. */
 static int add_pair(attend_scorer *s, scorer_pair *pair, const char *source, const char *target, double *kept)
 {
-    *pair = (scorer_pair){ .fault = NULL };
+    *pair = (scorer_pair){ .fault = find_fault(s, source, target) };
     *kept = 0;
-    if (exceeds_limit(s, source, target)) {
-        pair->fault = attend_memory_limit_fault;
+    if (pair->fault) {
         const int status = source ? attend_pipeline_add_nothing(&s->sides[0], &pair->sides[0]) : ATTEND_OK;
         return status == ATTEND_OK ? attend_pipeline_add_nothing(&s->sides[1], &pair->sides[1]) : status;
     }
@@ -389,9 +399,8 @@ static int add_pair(attend_scorer *s, scorer_pair *pair, const char *source, con
     const double maps = (s->weights ? 1.0 : 0) + (s->keep_maps ? (double)map_count(s) : 0);
     *kept = maps * area * sizeof(real) + TOKEN_BYTES * ((double)pair->sides[0].count + pair->sides[1].count);
     pair->work = attend_model_score_bytes(s->m, pair->sides[0].count, pair->sides[1].count, s->weights);
-    if (*kept + pair->work <= s->limit.all) return ATTEND_OK;
-    pair->fault = attend_memory_limit_fault;
-    *kept = pair->work = 0;
+    pair->fault = limit_fault(s, (size_t)pair->sides[0].count, (size_t)pair->sides[1].count, *kept);
+    if (pair->fault) *kept = pair->work = 0;
     return ATTEND_OK;
 }
 

@@ -21,6 +21,13 @@ const char *attend_config_tied_conflict(const attend_config *c, bool has_readout
 /* False for NULL, and for an architecture that does not exist, in a configuration that was never checked. */
 bool attend_config_has_architecture(const attend_config *c);
 
+/* The time and the weights of attention grow with the product of two lengths. A pair whose product is larger than this
+ * would keep everything else waiting; it is left out wherever the lengths are the data's. */
+enum { ATTEND_MAX_ATTENTION_STEPS = 100000000 };
+/* Whether every attention of a model of this configuration takes at most so many steps for a pair of so many
+ * tokens. */
+bool attend_config_can_attend(const attend_config *c, int source, int target);
+
 /* decoder_layers, which is 0 before a configuration is checked. */
 static inline int attend_config_decoder_layers(const attend_config *c)
 {

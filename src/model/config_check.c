@@ -61,6 +61,18 @@ int attend_config_attention_layers(const attend_config *c, attend_attention_kind
     return kind == ATTEND_ATTENTION_CROSS && layers > 0 && c->alignment_head ? layers + 1 : layers;
 }
 
+bool attend_config_can_attend(const attend_config *c, int source, int target)
+{
+    const double sizes[][2] = { [ATTEND_ATTENTION_CROSS] = { source, target },
+                                [ATTEND_ATTENTION_ENCODER] = { source, source },
+                                [ATTEND_ATTENTION_DECODER] = { target, target } };
+    for (int kind = ATTEND_ATTENTION_CROSS; kind <= ATTEND_ATTENTION_DECODER; kind++)
+        if (sizes[kind][0] * sizes[kind][1] > ATTEND_MAX_ATTENTION_STEPS &&
+            attend_config_attention_layers(c, (attend_attention_kind)kind) > 0)
+            return false;
+    return true;
+}
+
 int attend_config_alignment_layer(const attend_config *c)
 {
     ATTEND_REQUIRE(-1, attend_config_has_architecture(c));

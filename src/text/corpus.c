@@ -3,9 +3,11 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "core/string.h"
+#include "model/config.h"
 #include "rank/ranks.h"
 #include "text/token_ids.h"
 #include "text/token_store.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,8 @@ struct attend_corpus {
     bool narrow, finished;
     attend_token_store ids, index, texts;
     char *directory;
+    uint64_t unattended;
+    char first_unattended[300]; /* "FILE:LINE" */
 };
 
 static const char *temporary_directory(const attend_corpus_options *o)
@@ -136,6 +140,13 @@ int attend_corpus_add(attend_corpus *c, const int *source, int source_count, con
     }
     if (max > 0 && (source_count > max || target_count > max)) {
         c->counts.too_long++;
+        return ATTEND_OK;
+    }
+    if (c->options.config && !attend_config_can_attend(c->options.config, source_count, target_count)) {
+        c->counts.too_long++;
+        if (c->unattended++ == 0 && text)
+            snprintf(c->first_unattended, sizeof c->first_unattended, "%s:%llu",
+                     text->source_file ? text->source_file : text->target_file, (unsigned long long)text->line);
         return ATTEND_OK;
     }
     const index_entry p = { c->ids.size, c->texts.size, (uint32_t)source_count, (uint32_t)target_count };
@@ -403,6 +414,12 @@ bool attend_corpus_has_text(const attend_corpus *c)
 attend_corpus_counts attend_corpus_count(const attend_corpus *c)
 {
     return c->counts;
+}
+
+const char *attend_corpus_unattended(const attend_corpus *c, uint64_t *count)
+{
+    *count = c->unattended;
+    return c->unattended > 0 ? c->first_unattended : NULL;
 }
 
 static int read_entry(const attend_corpus *c, uint64_t i, index_entry *p)

@@ -7,14 +7,15 @@
  * Memory     It does not grow with the number of pairs: the page cache holds as much of the files as fits. A TMPDIR in
  *            memory (tmpfs) defeats this.
  * Lines      Monolingual lines, for a language model, are pairs with an empty source.
- * Left out   Pairs with an empty side (for monolingual lines, an empty target) or a side longer than max_length are not
- *            stored, but counted.
+ * Left out   Pairs with an empty side (for monolingual lines, an empty target), a side longer than max_length, or too many
+ *            steps of attention are not stored, but counted.
  * Ownership  A corpus is the caller's.
  * Threads    A corpus is filled by one thread; once finished, it can be read by many. */
 #ifndef ATTEND_TEXT_CORPUS_H
 #define ATTEND_TEXT_CORPUS_H
 
 #include "text/pipeline.h"
+#include <attend/config.h>
 #include <attend/pairs_file.h>
 #include <attend/ranks.h>
 #include <stdbool.h>
@@ -30,6 +31,8 @@ typedef struct attend_corpus_options {
     bool lines;            /* monolingual: no pair has a source */
     bool keep_text;        /* keep the texts, for encoding again: see batches.h */
     const char *directory; /* of the temporary files; NULL: TMPDIR, or /tmp */
+    /* of the model, until the corpus is full: pairs that it cannot attend to (model/config.h) are left out; NULL: none is */
+    const attend_config *config;
 } attend_corpus_options;
 
 typedef struct attend_corpus_counts {
@@ -64,6 +67,9 @@ bool attend_corpus_has_text(const attend_corpus *c);
 attend_corpus_counts attend_corpus_count(const attend_corpus *c);
 /* The lengths of pair i < pairs in tokens. ATTEND_IO, here and below, if the temporary files cannot be read. */
 int attend_corpus_lengths(const attend_corpus *c, uint64_t i, int *source, int *target);
+/* Reports pairs that are left out for their steps of attention: their number, and where the first one was read, as
+ * "FILE:LINE". NULL, 0: there are none. */
+const char *attend_corpus_unattended(const attend_corpus *c, uint64_t *count);
 /* Copies the tokens of a pair to arrays that are large enough. */
 int attend_corpus_ids(const attend_corpus *c, uint64_t i, int *source, int *target);
 /* Reads the texts of a pair into `buffer`, which is the caller's; *text gets pointers into it, sizes and the index. Only

@@ -402,6 +402,7 @@ int attend_data_check(attend_data_check_report **out, const attend_pairs_spec *t
         c->memory = memory;
         c->lines = r->lines = train_count > 0 && !train[0].source;
         c->has_valid = valid_count > 0;
+        r->held_out = c->has_valid && valid[0].part == ATTEND_PART_HELD_OUT;
         status = run(c, train, train_count, valid, valid_count);
         attend_hash_set_free(&c->pairs);
         attend_hash_set_free(&c->sources);

@@ -34,7 +34,10 @@ static const char *word_name(const attend_data_check_report *r, const attend_dat
 static void print_counts(FILE *out, const attend_data_check_report *r, const char *name,
                          const attend_data_check_counts *n)
 {
-    attend_print(out, "%s: %llu %s", name, (unsigned long long)n->pairs, r->lines ? "lines" : "pairs");
+    const bool is_held_out = r->held_out && n == &r->valid, is_one = n->pairs == 1;
+    attend_print(out, "%s: %llu %s%s", name, (unsigned long long)n->pairs, r->lines ? "line" : "pair",
+                 is_one ? "" : "s");
+    if (is_held_out) attend_print(out, ", held out from the training files");
     if (n->usable != n->pairs) attend_print(out, ", %llu usable", (unsigned long long)n->usable);
     attend_print(out, "\n");
     for (int i = r->lines; i < 2 && n->usable > 0; i++) {
@@ -115,6 +118,7 @@ int attend_data_check_json(const attend_data_check_report *r, FILE *out)
     attend_json_put_key(&w, "stops"), attend_json_put_bool(&w, attend_data_check_stops(r));
     json_counts(&w, r, "train", &r->train);
     json_counts(&w, r, "valid", &r->valid);
+    attend_json_put_key(&w, "held_out"), attend_json_put_bool(&w, r->held_out);
     attend_json_put_key(&w, "findings"), attend_json_begin_array(&w);
     for (int i = 0; i < r->finding_count; i++) json_finding(&w, r->findings + i);
     attend_json_end_array(&w);

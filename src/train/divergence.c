@@ -1,15 +1,16 @@
-/* divergence.c: what happens after a non-finite gradient. Its update is skipped. After MAX_SKIPPED skipped updates in
- * a row training rolls back to the last checkpoint and continues at half the learning rate; if that happens a second
- * time, training has diverged and ends. */
+/* divergence.c: what happens after a non-finite gradient or validation loss. The update of such a gradient is skipped.
+ * After MAX_SKIPPED skipped updates in a row, or a validation without a finite loss, training rolls back to the last
+ * checkpoint and continues at half the learning rate; if that happens a second time, training has diverged and ends. */
 #include "train/training_run.h"
 
 #include "core/status.h"
 #include "device/device.h"
 #include <math.h>
+#include <stdio.h>
 
 enum { MAX_SKIPPED = 10 };
 
-static int roll_back(training_run *run)
+static int roll_back(training_run *run, const char *reason)
 {
     training_state *s = &run->state;
     const int rollbacks = s->rollbacks + 1;
@@ -18,11 +19,10 @@ static int roll_back(training_run *run)
     int status = attend_checkpoint_reload(run);
     if (status != ATTEND_OK) return status;
     s->rollbacks = rollbacks, s->rate_factor = factor, s->skipped_updates = 0, s->log_bytes = logged;
-    attend_training_notice(
-        run,
-        "%d updates in a row had non-finite gradients: rolled back to update %llu, at half the learning rate, %.3g",
-        MAX_SKIPPED, (unsigned long long)s->update,
-        s->rate_factor * attend_schedule_rate(&run->options.schedule, s->update + 1, s->rate_reductions));
+    attend_training_notice(run, "%s: rolled back to update %llu, at half the learning rate, %.3g", reason,
+                           (unsigned long long)s->update,
+                           s->rate_factor *
+                               attend_schedule_rate(&run->options.schedule, s->update + 1, s->rate_reductions));
     attend_json_writer w = attend_training_log_begin(&run->log, s->update);
     attend_json_put_key(&w, "event"), attend_json_put_text(&w, "rolled back");
     attend_json_put_key(&w, "rate_share"), attend_json_put_short(&w, 6, s->rate_factor);
@@ -42,7 +42,19 @@ int attend_training_skip_update(training_run *run, double norm)
     if (status != ATTEND_OK || s->skipped_updates < MAX_SKIPPED) return status;
     if (s->rollbacks > 0)
         return attend_training_diverged(run, "gradients are non-finite, also at half the learning rate");
-    return roll_back(run);
+    char reason[80];
+    snprintf(reason, sizeof reason, "%d updates in a row had non-finite gradients", MAX_SKIPPED);
+    return roll_back(run, reason);
+}
+
+int attend_training_reject_validation(training_run *run)
+{
+    char reason[80];
+    if (run->state.rollbacks > 0)
+        return attend_training_diverged(run, "the validation loss is non-finite, also at half the learning rate");
+    snprintf(reason, sizeof reason, "update %llu: the validation loss is non-finite",
+             (unsigned long long)run->state.update);
+    return roll_back(run, reason);
 }
 
 int attend_training_diverged(const training_run *run, const char *reason)

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/status.h"
+#include "model/config.h"
 #include "text/shared_counts.h"
 #include "text/token_ids.h"
 #include "text/tokenizer.h"
@@ -190,6 +191,21 @@ static int encode_again(void *user, attend_side side, uint64_t epoch, uint64_t p
                                   run->options.seed, (epoch << 40 ^ pair) << 1 | (uint64_t)side);
 }
 
+static void report_unattended(const training_run *run, const attend_corpus *c)
+{
+    const char *const items = attend_training_is_language_model(run) ? "lines" : "pairs";
+    uint64_t count;
+    const char *const first = attend_corpus_unattended(c, &count);
+    if (count == 1)
+        attend_training_notice(run, "%s is left out: its attention takes more than %d million steps", first,
+                               ATTEND_MAX_ATTENTION_STEPS / 1000000);
+    if (count > 1)
+        attend_training_notice(run,
+                               "%llu %s are left out, the first one at %s: their attention takes more than %d million "
+                               "steps",
+                               (unsigned long long)count, items, first, ATTEND_MAX_ATTENTION_STEPS / 1000000);
+}
+
 static int read_corpus(training_run *run, attend_corpus **out, const attend_pairs_spec *specs, int count,
                        bool keep_text)
 {
@@ -199,12 +215,14 @@ static int read_corpus(training_run *run, attend_corpus **out, const attend_pair
                                                               : attend_tokenizer_size(run->tokenizers[1]),
                                             .max_length = run->options.max_length,
                                             .lines = attend_training_is_language_model(run),
-                                            .keep_text = keep_text };
+                                            .keep_text = keep_text,
+                                            .config = &run->model->config };
     attend_pairs_file *file = NULL;
     int status = attend_pairs_file_open(&file, specs, count);
     if (status == ATTEND_OK) status = attend_corpus_new(out, &options);
     if (status == ATTEND_OK) status = attend_corpus_read(*out, file, encode, run, run->options.ranks);
     attend_pairs_file_close(file);
+    if (status == ATTEND_OK) report_unattended(run, *out);
     return status == ATTEND_OK ? attend_corpus_finish(*out) : status;
 }
 

@@ -73,23 +73,6 @@ static int average_length(uint64_t ids, uint64_t pairs, int max_length)
     return length < max_length ? length : max_length;
 }
 
-/* Bytes of the context for the largest shard of at most `tokens` tokens: many pairs of average lengths, or the
- * longest pair alone. */
-static int shard_bytes(const training_run *run, int tokens, size_t *bytes)
-{
-    const attend_corpus_counts n = attend_corpus_count(run->train);
-    const int source = average_length(n.source_ids, n.pairs, n.max_source_length);
-    const int target = average_length(n.target_ids, n.pairs, n.max_target_length);
-    const int count = tokens / (source + target + 1);
-    size_t full = 0, longest = 0;
-    int status = measure(run, count > 0 ? count : 1, source, target, &full);
-    if (status == ATTEND_OK && n.max_source_length + n.max_target_length > tokens)
-        status = measure(run, 1, n.max_source_length, n.max_target_length, &longest);
-    *bytes = full > longest ? full : longest;
-    *bytes += *bytes / 4; /* a margin: batches differ */
-    return status;
-}
-
 /* Arrays as large as the weights that a checkpoint also holds: moments and the average. */
 static int saved_arrays(const training_run *run)
 {
@@ -114,6 +97,57 @@ static size_t fixed_bytes(const training_run *run, size_t parameters, int thread
     const int sets = attend_gradient_tree_sets(shards < INT_MAX ? (int)shards : INT_MAX, threads, alone);
     const int exchanged = alone ? 0 : 2; /* what ranks send and receive */
     return PROGRAM + parameters * sizeof(real) * (size_t)(1 + 2 + sets + 1 + exchanged + 2 * saved_arrays(run));
+}
+
+/* The memory that training may take: options.memory; on a device with memory of its own, also what is free there, except for
+ * a tenth. 0: no limit. */
+static size_t memory_limit(const training_run *run)
+{
+    const attend_device_info d = attend_device_describe();
+    const size_t given = run->options.memory, there = d.is_gpu ? d.free_memory / 10 * 9 : 0;
+    return there > 0 && (given == 0 || there < given) ? there : given;
+}
+
+/* What remains of the limit for the context of one thread; 0: no limit. */
+static size_t context_limit(const training_run *run, int shard_tokens)
+{
+    const size_t limit = memory_limit(run),
+                 fixed = fixed_bytes(run, attend_params_size(run->model->params), 1, shard_tokens, is_alone(run));
+    return limit == 0 ? 0 : limit > fixed ? limit - fixed : 1;
+}
+
+/* Bytes of the context for the longest pair alone. With a limit, shorter pairs are measured first, and measuring ends with
+ * one from which it is clear that the longest takes more: measuring must not take much more memory than is allowed. */
+static int measure_longest(const training_run *run, int source, int target, size_t limit, size_t *bytes)
+{
+    enum { SHORT = 1000 };
+    const double growth = 1.4;
+    double share = 1;
+    while (limit > 0 && share * (source + target) > SHORT) share /= growth;
+    for (; share < 1 / growth; share *= growth) {
+        const int status = measure(run, 1, (int)(share * source) + 1, (int)(share * target) + 1, bytes);
+        if (status != ATTEND_OK) return status;
+        *bytes = (size_t)((double)*bytes * growth); /* at least, for the next one */
+        if (*bytes > limit) return ATTEND_OK;
+    }
+    return measure(run, 1, source, target, bytes);
+}
+
+/* Bytes of the context for the largest shard of at most `tokens` tokens: many pairs of average lengths, or the
+ * longest pair alone. */
+static int shard_bytes(const training_run *run, int tokens, size_t *bytes)
+{
+    const attend_corpus_counts n = attend_corpus_count(run->train);
+    const int source = average_length(n.source_ids, n.pairs, n.max_source_length);
+    const int target = average_length(n.target_ids, n.pairs, n.max_target_length);
+    const int count = tokens / (source + target + 1);
+    size_t full = 0, longest = 0;
+    int status = measure(run, count > 0 ? count : 1, source, target, &full);
+    if (status == ATTEND_OK && n.max_source_length + n.max_target_length > tokens)
+        status = measure_longest(run, n.max_source_length, n.max_target_length, context_limit(run, tokens), &longest);
+    *bytes = full > longest ? full : longest;
+    *bytes += *bytes / 4; /* a margin: batches differ */
+    return status;
 }
 
 int attend_training_check_memory(training_run *run, size_t parameters, bool is_loaded)
@@ -145,15 +179,6 @@ int attend_training_check_memory(training_run *run, size_t parameters, bool is_l
         attend_training_notice(run, "the machine has memory for the gradients of %d of %d threads",
                                run->options.threads, requested);
     return ATTEND_OK;
-}
-
-/* The memory that training may take: options.memory; on a device with memory of its own, also what is free there, except for
- * a tenth. 0: no limit. */
-static size_t memory_limit(const training_run *run)
-{
-    const attend_device_info d = attend_device_describe();
-    const size_t given = run->options.memory, there = d.is_gpu ? d.free_memory / 10 * 9 : 0;
-    return there > 0 && (given == 0 || there < given) ? there : given;
 }
 
 /* Chooses the largest shard size at which SHARDS shards, or one on a device that threads use in turns, fit into memory, and then

@@ -124,14 +124,15 @@ static int log_progress(training_run *run, const attend_progress *p)
     return status;
 }
 
-/* Logs and validates, if that is due after this update. */
-static int after_update(training_run *run, attend_progress *p, bool last)
+/* Logs and validates, if that is due after this update. *rolled_back: the validation had no finite loss. */
+static int after_update(training_run *run, attend_progress *p, bool last, bool *rolled_back)
 {
     p->loss = run->state.loss_rows ? run->state.loss / (double)run->state.loss_rows : p->loss;
     int status = is_due(run->state.update, run->intervals.log_every) || last ? log_progress(run, p) : ATTEND_OK;
     p->validated = run->valid && (is_due(run->state.update, run->intervals.valid_every) || last);
-    if (status == ATTEND_OK && p->validated) status = attend_training_validate(run, &p->better);
-    return status;
+    *rolled_back = false;
+    if (status == ATTEND_OK && p->validated) status = attend_training_validate(run, &p->better, rolled_back);
+    return status == ATTEND_OK && *rolled_back ? attend_training_reject_validation(run) : status;
 }
 
 /* Non-finite weights are not saved. The next gradients will be non-finite too, and training then rolls back to the
@@ -167,8 +168,10 @@ static int loop(training_run *run, attend_train_end *end)
                 continue;
             } /* else the end: the weights, which the skipped update did not change, are validated and saved */
         }
-        if (status == ATTEND_OK) status = after_update(run, &p, attend_training_is_done(run));
+        bool rolled_back = false;
+        if (status == ATTEND_OK) status = after_update(run, &p, attend_training_is_done(run), &rolled_back);
         stop = attend_training_is_stopping(run);
+        if (rolled_back) continue; /* the checkpoint is saved already */
         if (status == ATTEND_OK && (is_due(run->state.update, run->intervals.save_every) ||
                                     attend_training_is_done(run) || is_out_of_patience(run) || stop)) {
             p.saved = true;

@@ -156,16 +156,19 @@ int attend_training_check_ranks(training_run *run);
 int attend_training_report_ranks(training_run *run, double seconds_per_token);
 
 /* ---- validation.c ---- */
-/* Loss and score of the model as it is. */
+/* Loss and score of the model as it is. The score is NAN if the loss is not finite. */
 int attend_training_measure(training_run *run, double *loss, double *score);
-/* Validates, logs, saves a better model and lowers the learning rate on a plateau. */
-int attend_training_validate(training_run *run, bool *better);
+/* Validates, logs, saves a better model and lowers the learning rate on a plateau. *diverged: the loss is not finite,
+ * whatever the metric. */
+int attend_training_validate(training_run *run, bool *better, bool *diverged);
 /* Whether a validation score is better than that of the best model so far. */
 bool attend_training_is_better(const training_run *run, double score);
 
 /* ---- divergence.c ---- */
 /* After an update with a non-finite gradient. ATTEND_FAILED if training has diverged. */
 int attend_training_skip_update(training_run *run, double norm);
+/* After a validation without a finite loss: rolls back. ATTEND_FAILED if training has diverged. */
+int attend_training_reject_validation(training_run *run);
 bool attend_training_has_finite_weights(const training_run *run);
 /* ATTEND_FAILED, with a message that says what has become of MODEL and what to do. */
 int attend_training_diverged(const training_run *run, const char *reason);

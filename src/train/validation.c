@@ -93,6 +93,10 @@ static int add_translations(const validation *v, attend_ctx *c, int number, cons
     options.beam = 1;
     int status =
         attend_search(&result, c, v->run->model, &options, p->pairs.count, p->pairs.source, p->pairs.source_lengths);
+    if (status == ATTEND_FAILED) { /* probabilities that are not finite: as if those of the target were not */
+        r->nll = NAN;
+        return ATTEND_OK;
+    }
     for (int i = 0; status == ATTEND_OK && i < p->pairs.count; i++)
         status = add_text(v, (uint64_t)number * CHUNK + (uint64_t)i, attend_search_result_at(result, i, 0), &output, r);
     attend_string_free(&output);
@@ -110,7 +114,7 @@ static void run_worker(void *user, int worker)
         chunk_result *r = &v->results[i];
         r->status = chunk_read(v, i, &p);
         if (r->status == ATTEND_OK) r->status = add_loss(v, c, &p, r);
-        if (r->status == ATTEND_OK && v->translate) r->status = add_translations(v, c, i, &p, r);
+        if (r->status == ATTEND_OK && v->translate && isfinite(r->nll)) r->status = add_translations(v, c, i, &p, r);
         if (r->status != ATTEND_OK) snprintf(r->message, sizeof r->message, "%s", attend_message());
         attend_pair_block_free(&p);
     }
@@ -183,7 +187,10 @@ int attend_training_measure(training_run *run, double *loss, double *score)
     }
     attend_memory_free(v.results);
     *loss = nll / rows;
-    *score = v.translate ? attend_metric_score(&v.metric, &sums) : exp(*loss);
+    if (!isfinite(*loss))
+        *score = NAN; /* some sources were not translated */
+    else
+        *score = v.translate ? attend_metric_score(&v.metric, &sums) : exp(*loss);
     return status;
 }
 
@@ -222,10 +229,11 @@ static int reduce_rate_on_plateau(training_run *run)
     return attend_training_log_end(&run->log, &w);
 }
 
-int attend_training_validate(training_run *run, bool *better)
+int attend_training_validate(training_run *run, bool *better, bool *diverged)
 {
     training_state *s = &run->state;
     double loss = 0, score = 0;
+    *diverged = false;
     const double start = attend_training_time();
     int status = attend_weight_average_swap(&run->average);
     if (status == ATTEND_OK) status = attend_training_measure(run, &loss, &score);
@@ -241,6 +249,8 @@ int attend_training_validate(training_run *run, bool *better)
         s->validations_since_best = s->validations_since_reduction = 0;
         return status == ATTEND_OK ? attend_training_save_model(run, "") : status;
     }
+    *diverged = !isfinite(loss);
+    if (*diverged) return status;
     s->validations_since_best++;
     return status == ATTEND_OK ? reduce_rate_on_plateau(run) : status;
 }

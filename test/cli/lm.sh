@@ -67,7 +67,7 @@ expect 0 'empty lines: 2' check $lm --train tabs.txt
 expect 0 'lines with a TAB: 2' check $lm --train tabs.txt
 expect 0 'training: 300 lines' check $lm --train train.txt --valid valid.txt
 expect 0 'text: ' check $lm --train train.txt
-expect 0 '"lines":300' check $lm --train train.txt --json
+expect 0 '"lines":300' check $lm --train train.txt --valid none --json
 expect 3 'bytes.txt:2' check $lm --train "$(printf 'a\nb\377\n' >bytes.txt; echo bytes.txt)"
 expect 3 'bytes.txt:2' train $lm --train bytes.txt --model bad --epochs 1
 

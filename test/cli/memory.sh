@@ -105,7 +105,7 @@ expect 3 'the lines take more than 5 MiB of memory' evaluate --hypothesis <(exec
 expect 0 '' translate --model m --input short --memory 0
 expect 1 'different lines and their words, by which duplicates are found, take more than the memory limit' \
     check --task language-model --memory 10M --train <(exec seq 1 100000000)
-expect 0 'training: 200 pairs' check --train pairs.tsv --memory 10M
+expect 0 'training: 200 pairs' check --train pairs.tsv --valid none --memory 10M
 awk 'BEGIN { srand(4); for (i = 0; i < 20000; i++) { for (j = 0; j < 16; j++) printf "%d%s", 1000000 * rand(), j == 7 ? "\t" : j < 15 ? " " : "\n" } }' >words.tsv
 timeout $limit "$peak_memory" "$attend" align --input words.tsv --memory 60M --threads 1 >out 2>messages
 is 'the exit status of an aligner beyond the memory limit' 1 $?
@@ -118,6 +118,19 @@ printf 'a b\n%s\nc d\n' "$(head -1 long)" >three
 "$attend" translate --model m --input three --alignment hard --memory 40M >out 2>messages
 same 'lines, of which one is left out,' all out
 grep -q 'line 2 is not translated: it would take more memory than the limit allows' messages || fail "no warning: $(cat messages)"
+# a pair of 10,001 and 10,001 words takes more than 100 million steps of attention
+awk 'BEGIN { print "a b\tb a"; for (i = 0; i < 20001; i++) printf "a%s", i == 10000 ? "\t" : i == 20000 ? "\n" : " "; print "c d\td c" }' >square.tsv
+expect 0 'pair 2 is not scored: its attention would take more than 100 million steps' score --model m --input square.tsv
+expect 0 'pair 2 is not aligned: its attention would take more than 100 million steps' align --model m --input square.tsv
+cat pairs.tsv square.tsv >with-square.tsv
+wide=(--tokens word --hidden 8 --embedding 8 --batch-tokens 100 --updates 1 --threads 1 --no-check --max-length 20000 --valid none)
+peak 60000 train --train with-square.tsv --model square "${wide[@]}"
+grep -q 'with-square.tsv:202 is left out: its attention takes more than 100 million steps' messages || fail "no warning: $(cat messages)"
+# measuring stays within the limit, too
+{ cat pairs.tsv; sed -n 2p square.tsv | cut -c 1-17999,20002-38001; } >long-pair.tsv
+timeout $limit "$peak_memory" "$attend" train --train long-pair.tsv --model square2 "${wide[@]}" --memory 60M 2>messages
+is 'the exit status of training beyond the memory limit' 2 $?
+[ "$(tail -1 messages)" -le 70000 ] || fail "training within 60 MB takes $(tail -1 messages) kB"
 printf 'a b\tb a\n%s\nc d\td c\n' "$(head -1 long.tsv)" >three.tsv
 "$attend" score --model layers --input three.tsv --memory 40M >out 2>messages || fail 'score fails'
 is 'scores' 'nan' "$(sed -n 2p out)"

@@ -134,7 +134,13 @@ case $printed in *case:lc*) ;; *) fail "compare --lowercase does not ignore case
 expect 0 'lowercase=both' compare --train sentences.tsv --valid two.tsv --vary lowercase=none,both --output d $small --updates 5 --metric bleu
 case $printed in *case:lc*) fail "compare --vary lowercase ignores case: $printed" ;; esac
 
-# check says what will be unknown
+# check says what will be unknown, also in the pairs that training holds out; a stream is read once
+awk 'BEGIN { for (i = 0; i < 200; i++) print "w" i "x\tp q" }' >held.tsv
+expect 0 'held out from the training files' check --train held.tsv
+expect 0 '"held_out":true' check --train held.tsv --json
+expect 0 'training: 200 pairs' check --train - <held.tsv
+expect 0 'training: 200 pairs' check --train held.tsv --valid none
+expect 0 '"held_out":false' check --train held.tsv --quick --json
 printf 'The wombat sings .\tTHE WOMBAT SINGS .\nthe dog runs \302\241\tTHE DOG RUNS .\n' >other.tsv
 "$attend" check --train sentences.tsv --valid other.tsv >out
 grep -q '^information: validation lines with words that the training data does not have: 2$' out || fail "check: $(cat out)"

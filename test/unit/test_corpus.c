@@ -192,6 +192,39 @@ static void test_large(void **state)
     attend_corpus_free(c);
 }
 
+/* Pairs with too many steps of attention are left out, depending on the model. */
+static void test_attention(void **state)
+{
+    (void)state;
+    enum { TOKENS = 10001 };
+    static const struct {
+        const char *architecture, *attention;
+        int source, target, left_out;
+    } cases[] = { { "rnn", "additive", TOKENS, TOKENS, 1 },    { "rnn", "additive", TOKENS - 1, TOKENS - 1, 0 },
+                  { "rnn", "additive", TOKENS, 1, 0 },         { "rnn", "none", TOKENS, TOKENS, 0 },
+                  { "transformer", "additive", TOKENS, 1, 1 }, { "transformer", "additive", 1, TOKENS, 1 } };
+    static const int ids[TOKENS];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        attend_config config = ATTEND_CONFIG_INIT;
+        assert_ok(attend_config_set(&config, "architecture", cases[i].architecture));
+        assert_ok(attend_config_set(&config, "attention", cases[i].attention));
+        config.source_vocab = config.target_vocab = 256;
+        assert_ok(attend_config_check(&config));
+        const attend_corpus_options options = { .vocabulary = 256, .config = &config };
+        const attend_text_pair text = { .source_file = "a", .target_file = "b", .line = 7 };
+        attend_corpus *c = NULL;
+        uint64_t count;
+        assert_ok(attend_corpus_new(&c, &options));
+        assert_null(attend_corpus_unattended(c, &count));
+        for (int k = 0; k < 2; k++) assert_ok(attend_corpus_add(c, ids, cases[i].source, ids, cases[i].target, &text));
+        const char *first = attend_corpus_unattended(c, &count);
+        assert_int_equal(count, 2 * cases[i].left_out);
+        assert_int_equal(attend_corpus_count(c).too_long, 2 * cases[i].left_out);
+        if (cases[i].left_out) assert_string_equal(first, "a:7");
+        attend_corpus_free(c);
+    }
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -216,6 +249,6 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_reading),   cmocka_unit_test(test_lines),
                                         cmocka_unit_test(test_errors),    cmocka_unit_test(test_no_names),
                                         cmocka_unit_test(test_full_disk), cmocka_unit_test(test_large),
-                                        cmocka_unit_test(test_memory) };
+                                        cmocka_unit_test(test_attention), cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

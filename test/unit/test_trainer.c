@@ -420,6 +420,31 @@ static void divergence_rolls_back_and_then_stops(void **state)
     free(before), free(now);
 }
 
+/* The gradients would stay finite for long: the validation loss tells, whatever the metric. */
+static void a_non_finite_validation_loss_is_divergence(void **state)
+{
+    (void)state;
+    for (int metric = ATTEND_VALID_LOSS; metric <= ATTEND_VALID_LINE_ERROR; metric++) {
+        attend_train_options o = options_for("wild");
+        notices n = { 0, 0 };
+        const attend_train_events events = { .user = &n, .notice = count_notices };
+        o.fresh = true;
+        o.updates = 200, o.valid_every = 1, o.average = 0;
+        o.config.activation = ATTEND_RELU, o.config.cell = ATTEND_CELL_SIMPLE;
+        o.schedule.kind = ATTEND_SCHEDULE_CONSTANT, o.schedule.rate = 1e30, o.clip = 0;
+        o.valid_metric = (attend_valid_metric)metric;
+        unlink(o.model);
+        assert_int_equal(attend_train(&o, &events, NULL), ATTEND_FAILED);
+        assert_non_null(strstr(attend_message(), "the validation loss is non-finite, also at half the learning rate"));
+        assert_int_equal(n.rolled_back, 1);
+        assert_int_equal(n.skipped, 0);
+        assert_int_equal(access(o.model, F_OK), -1);
+        char *log = log_of("wild");
+        assert_non_null(strstr(log, "\"rolled back\""));
+        free(log);
+    }
+}
+
 /* Without validation MODEL is the latest model, but never one with non-finite weights. */
 static void non_finite_weights_are_not_saved(void **state)
 {
@@ -559,6 +584,7 @@ int main(void)
         cmocka_unit_test(memory_does_not_make_threads_matter),
         cmocka_unit_test(running_out_of_memory),
         cmocka_unit_test(divergence_rolls_back_and_then_stops),
+        cmocka_unit_test(a_non_finite_validation_loss_is_divergence),
         cmocka_unit_test(non_finite_weights_are_not_saved),
         cmocka_unit_test(the_log_is_json),
         cmocka_unit_test(it_learns),
