@@ -298,7 +298,8 @@ static void check_answer(const http_exchange *e)
     must(value(&r));
     blanks(&r);
     must(*r.at == '\0');
-    must(e->status == 200 || strncmp(e->text, "{\"error\": \"", 11) == 0 || strncmp(e->text, "{\"status\": \"", 12) == 0);
+    must(e->status == 200 || strncmp(e->text, "{\"error\": \"", 11) == 0 ||
+         strncmp(e->text, "{\"status\": \"", 12) == 0);
 }
 
 /* Each event is one line of JSON. */
@@ -339,9 +340,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     memcpy(text, bytes + 1, size - 1);
     text[size - 1] = '\0';
     server *s = &servers[bytes[0] & 1];
-    http_exchange e = { .address = client_address_of(
-                            (struct sockaddr *)&(struct sockaddr_in){ .sin_family = AF_INET,
-                                                                      .sin_addr = { htonl(INADDR_LOOPBACK) } }) };
+    http_exchange e = { .address = client_address_of((struct sockaddr *)&(struct sockaddr_in){
+                            .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } }) };
     read_request(&e, text, size - 1);
     run(s, &e, bytes[0] & 2);
     free(e.text);
@@ -357,16 +357,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 void fuzz_seeds(void (*seed)(const void *bytes, size_t size))
 {
     static const char json[] = "Content-Type: application/json\n\n{\"source\": \"en\", \"target\": \"fr\", ";
-    static const char *const heads[] = { "0POST /translate\n", "2POST /translate\n", "1POST /translate\nAuthorization: Bearer key-1234\n",
-                                         "0POST /explore\n", "2POST /explore\n" };
+    static const char *const heads[] = { "0POST /translate\n", "2POST /translate\n",
+                                         "1POST /translate\nAuthorization: Bearer key-1234\n", "0POST /explore\n",
+                                         "2POST /explore\n" };
     static const char *const rests[] = {
         "\"q\": \"a b\", \"alternatives\": 1, \"attention\": true}",
         "\"q\": [\"a\", \"b\\r\\nc\", \"\"], \"prefix\": \"d\", \"api_key\": \"key-1234\", \"format\": null}",
         "\"format\": \"html\", \"q\": [\"<p>a <b>b <i>c</b></i>&amp;<br>d<!--\", \"<pre>\"], \"alternatives\": \"2\"}",
     };
     static const char *const others[] = {
-        "0POST /translate\nContent-Type: application/x-www-form-urlencoded\n\nq=a+%3cb&source=auto&target=fr&format=html",
-        "0POST /translate\nContent-Type: application/x-www-form-urlencoded\n\nq=a&q=%f0&source=PT_br&target=fr&alternatives=1",
+        "0POST /translate\nContent-Type: "
+        "application/x-www-form-urlencoded\n\nq=a+%3cb&source=auto&target=fr&format=html",
+        "0POST /translate\nContent-Type: "
+        "application/x-www-form-urlencoded\n\nq=a&q=%f0&source=PT_br&target=fr&alternatives=1",
         "1POST /translate\nX-Forwarded-For: 1.2.3.4, ::1\n\n{\"q\": \"a\", \"source\": \"en\", \"target\": \"fr\"}",
         "0OPTIONS /explore\nOrigin: https://a\n\n",
         "0HEAD /metrics\n\n",
