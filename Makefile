@@ -10,6 +10,7 @@ CTEST_FLAGS ?=
 CUDA ?=
 FUZZ_FLAGS ?= -max_total_time=60
 HOSTILE_FLAGS ?= 150
+SOAK_REQUESTS ?= 1000000 1800
 MAKEFLAGS += --no-print-directory
 
 # CUDA=1: the CUDA plug-in must be built; CUDA=0: it is not; else it is built if nvcc is installed
@@ -85,11 +86,12 @@ recipes: packages-test                  ## the recipes at full length (minutes t
 demo: all                               ## train on built-in pairs, translate, show the attention (about a minute)
 	@$(BUILD)/attend demo --output $(BUILD)/demo $(DEMO_FLAGS)
 
-soak: packages-test                     ## interrupt a training at every system call of every save; a million lines of random bytes (many minutes)
+soak: packages-test                     ## interrupt a training at every system call of every save; a million lines of random bytes; a million requests (SOAK_REQUESTS="NUMBER SECONDS"; many minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@ATTEND_TEST_LONG=1 $(BUILD)/test/test_trainer
 	@test/cli/kill.sh $(abspath $(BUILD))/attend 50
 	@test/cli/garbage.sh $(abspath $(BUILD))/attend $(abspath $(BUILD))/test/garbage $(abspath $(BUILD))/test/json_lines 1000000
+	@python3 -B test/serve/soak.py $(abspath $(BUILD))/attend $(SOAK_REQUESTS)
 
 hostile: packages-test                  ## many minutes of input made to break the command, under the sanitizers (HOSTILE_FLAGS="SECONDS SEED")
 	@$(call compile,$(BUILD)-asan,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DATTEND_TESTS=ON -DATTEND_SANITIZE=ON)

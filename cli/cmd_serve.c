@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 typedef struct settings {
@@ -120,6 +121,24 @@ static http_limits limits_of(const settings *s, bool per_address_given)
     return l;
 }
 
+/* A connection is an open file. Without room for all of them, the limit on connections would never be reached, and
+ * models could not be loaded again. */
+static int reserve_files(int max_connections, int needed)
+{
+    enum { OTHERS = 64 }; /* the standard streams, models that are loaded, libraries */
+    const rlim_t files = (rlim_t)needed + OTHERS;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= files) return ATTEND_OK;
+    const rlim_t old = limit.rlim_cur;
+    limit.rlim_cur = files;
+    if (files <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0) return ATTEND_OK;
+    return attend_fail(
+        ATTEND_BAD_USAGE,
+        "%d connections need %llu open files, and the limit is %llu: raise it (ulimit -n, LimitNOFILE of "
+        "systemd) or lower --max-connections",
+        max_connections, (unsigned long long)files, (unsigned long long)old);
+}
+
 static int set_up(server *v, const settings *s, const parsed *p)
 {
     v->models.options = search_settings_options(&s->search);
@@ -212,6 +231,8 @@ static int run_server(const settings *s, const parsed *p)
     int status = set_up(&v, s, p);
     if (status == ATTEND_OK) status = open_listeners(s, &l);
     const http_limits limits = limits_of(s, options_given(&verb_serve, p, "max-per-address"));
+    if (status == ATTEND_OK)
+        status = reserve_files(limits.connections.max_connections, http_server_max_files(&limits, l.count));
     http_handler handler = server_handler;
     handler.user = &v;
     if (status == ATTEND_OK) status = helper_thread_new(&v.helper);

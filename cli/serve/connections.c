@@ -23,6 +23,7 @@ struct connection {
     int64_t began; /* the phase */
     void *waiting;
     bool is_watched, is_shut, has_left;
+    bool has_ended; /* its client sends no more: seen by the last look at it */
     connection *next, *previous;
 };
 
@@ -90,6 +91,27 @@ static void check_times(connections *all, int64_t now)
     }
 }
 
+/* Whether the client has closed its direction, and nothing is left to be read. */
+static bool sends_no_more(const connection *c)
+{
+    char byte;
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* Closes connections whose request can never be complete. libmicrohttpd does not notice an end that comes together with
+ * the bytes before it. Two looks, so that a request which has just been read is not lost. */
+static void check_ends(connections *all)
+{
+    for (connection *c = all->first; c; c = c->next) {
+        const bool is_incomplete = !c->is_shut && !c->refusal && c->phase <= PHASE_BODY && sends_no_more(c);
+        if (is_incomplete && c->has_ended) {
+            c->has_left = true;
+            shutdown(c->fd, SHUT_RDWR);
+        }
+        c->has_ended = is_incomplete;
+    }
+}
+
 static void report_gone(connections *all, connection *wanted)
 {
     for (connection *c = all->first; c; c = c->next) { /* it may have been closed meanwhile */
@@ -111,15 +133,19 @@ void connections_cancel(connections *all)
 
 static void *watch(void *argument)
 {
-    enum { EVENTS = 64, TICK_MS = 50 };
+    enum { EVENTS = 64, TICK_MS = 50, LOOK_MS = 500 };
     connections *all = argument;
     struct epoll_event events[EVENTS];
-    for (int64_t checked = 0; !atomic_load(&all->stop);) {
+    for (int64_t checked = 0, looked = 0; !atomic_load(&all->stop);) {
         const int n = epoll_wait(all->watch, events, EVENTS, TICK_MS);
         const int64_t now = clock_now();
         pthread_mutex_lock(&all->lock);
         for (int i = 0; i < n; i++) report_gone(all, events[i].data.ptr);
         if (now - checked >= TICK_MS * 1000000LL) check_times(all, checked = now);
+        if (now - looked >= LOOK_MS * 1000000LL) {
+            check_ends(all);
+            looked = now;
+        }
         pthread_mutex_unlock(&all->lock);
     }
     return NULL;

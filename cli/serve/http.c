@@ -14,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_HEADERS = 8 };
+/* RESERVE: connections of a listener beyond the limit, which are refused with an answer. */
+enum { MAX_HEADERS = 8, RESERVE = 64 };
 
 struct http_stream {
     pthread_mutex_t lock;
@@ -591,7 +592,7 @@ static void gone(void *user, void *waiting)
 /* libmicrohttpd's own limits are above ours, so that ours come first, with an answer. */
 static int start(http_server *s, int socket)
 {
-    enum { RESERVE = 64, HEADER_RESERVE = 8 << 10, STRICT = 1 };
+    enum { HEADER_RESERVE = 8 << 10, STRICT = 1 };
     struct MHD_Daemon *d =
         MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, answer,
                          s, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
@@ -602,6 +603,12 @@ static int start(http_server *s, int socket)
     if (!d) return attend_fail(ATTEND_FAILED, "the HTTP server cannot be started: libmicrohttpd refuses");
     s->daemons[s->daemon_count++] = d;
     return ATTEND_OK;
+}
+
+int http_server_max_files(const http_limits *limits, int count)
+{
+    enum { OWN = 4 }; /* of each listener */
+    return limits->connections.max_connections + count * (RESERVE + OWN);
 }
 
 int http_server_new(http_server **out, const int *sockets, int count, const http_limits *limits,

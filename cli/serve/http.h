@@ -48,6 +48,8 @@ typedef struct http_counts {
 /* Starts a thread for each of the listening sockets, which it takes over. */
 int http_server_new(http_server **out, const int *sockets, int count, const http_limits *limits,
                     const http_handler *handler);
+/* Open files of such a server, at most. */
+int http_server_max_files(const http_limits *limits, int count);
 /* Closes the listening sockets; answers with Connection: close. */
 void http_server_drain(http_server *s);
 /* Cancels the exchanges that wait or stream, by `gone`, and returns when they have been woken. NULL is allowed. */

@@ -58,7 +58,7 @@ static void health(server *s, http_exchange *e)
 static bool is_first_source(const served_models *m, int i)
 {
     for (int j = 0; j < i; j++)
-        if (strcmp(m->pairs[i].source, m->pairs[j].source) == 0) return false;
+        if (language_codes_equal(m->pairs[i].source, m->pairs[j].source)) return false;
     return true;
 }
 
@@ -81,7 +81,8 @@ static void languages(server *s, http_exchange *e)
         put_language(&w, m->pairs[i].source);
         attend_json_put_key(&w, "targets"), attend_json_begin_array(&w);
         for (int j = i; j < m->count; j++)
-            if (strcmp(m->pairs[i].source, m->pairs[j].source) == 0) attend_json_put_text(&w, m->pairs[j].target);
+            if (language_codes_equal(m->pairs[i].source, m->pairs[j].source))
+                attend_json_put_text(&w, m->pairs[j].target);
         attend_json_end_array(&w), attend_json_end_object(&w);
     }
     attend_json_end_array(&w);

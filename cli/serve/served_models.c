@@ -8,29 +8,57 @@
 
 /* ---- pairs ---- */
 
-/* Copies a code: letters, digits and underscores. */
+/* Copies a code: letters, digits, underscores, and hyphens between them. */
 static bool copy_code(char *to, const char *from, size_t size)
 {
     if (size == 0 || size >= MAX_CODE) return false;
-    for (size_t i = 0; i < size; i++)
-        if (!isalnum((unsigned char)from[i]) && from[i] != '_') return false;
+    for (size_t i = 0; i < size; i++) {
+        const bool is_inner = i > 0 && i + 1 < size && from[i - 1] != '-';
+        if (!isalnum((unsigned char)from[i]) && from[i] != '_' && !(from[i] == '-' && is_inner)) return false;
+    }
     memcpy(to, from, size);
     to[size] = '\0';
     return true;
 }
 
+/* The hyphen between two codes: the only one, or the only one before a lower-case letter, because the subtags of a code
+ * are written as in pt-BR, zh-Hans and es-419. NULL: there is none, or several. */
+static const char *find_separator(const char *codes, const char *end)
+{
+    const char *only = NULL, *language = NULL;
+    int count = 0, languages = 0;
+    for (const char *c = codes; c < end; c++) {
+        if (*c != '-') continue;
+        count++, only = c;
+        if (islower((unsigned char)c[1])) languages++, language = c;
+    }
+    return count == 1 ? only : languages == 1 ? language : NULL;
+}
+
+static char fold(char c)
+{
+    return c == '_' ? '-' : (char)tolower((unsigned char)c);
+}
+
+bool language_codes_equal(const char *a, const char *b)
+{
+    while (*a && fold(*a) == fold(*b)) a++, b++;
+    return *a == *b;
+}
+
 int served_models_add(served_models *m, const char *argument)
 {
-    const char *equals = strchr(argument, '='),
-               *hyphen = equals ? memchr(argument, '-', (size_t)(equals - argument)) : NULL;
+    const char *equals = strchr(argument, '='), *hyphen = equals ? find_separator(argument, equals) : NULL;
     served_pair pair = { .paths = { equals ? equals + 1 : NULL }, .count = 1 };
     if (!hyphen || !copy_code(pair.source, argument, (size_t)(hyphen - argument)) ||
         !copy_code(pair.target, hyphen + 1, (size_t)(equals - hyphen - 1)) || !equals[1])
-        return attend_fail(ATTEND_BAD_USAGE, "%s: write the languages and the model as en-fr=FILE", argument);
-    if (strcmp(pair.source, "auto") == 0) return attend_fail(ATTEND_BAD_USAGE, "%s: auto is not a language", argument);
+        return attend_fail(ATTEND_BAD_USAGE, "%s: write the languages and the model as en-fr=FILE or en-pt-BR=FILE",
+                           argument);
+    if (language_codes_equal(pair.source, "auto"))
+        return attend_fail(ATTEND_BAD_USAGE, "%s: auto is not a language", argument);
     for (int i = 0; i < m->count; i++) {
         served_pair *p = &m->pairs[i];
-        if (strcmp(p->source, pair.source) != 0 || strcmp(p->target, pair.target) != 0) continue;
+        if (!language_codes_equal(p->source, pair.source) || !language_codes_equal(p->target, pair.target)) continue;
         if (p->count == MAX_PAIR_MODELS)
             return attend_fail(ATTEND_BAD_USAGE, "%s: an ensemble has at most %d models", argument, MAX_PAIR_MODELS);
         p->paths[p->count++] = equals + 1;
@@ -47,8 +75,8 @@ int served_models_find(const served_models *m, const char *source, const char *t
 {
     int found = -1;
     for (int i = 0; i < m->count; i++) {
-        if (strcmp(m->pairs[i].target, target) != 0) continue;
-        if (strcmp(m->pairs[i].source, source) == 0) return i;
+        if (!language_codes_equal(m->pairs[i].target, target)) continue;
+        if (language_codes_equal(m->pairs[i].source, source)) return i;
         if (strcmp(source, "auto") == 0) found = found == -1 ? i : -2;
     }
     return found;

@@ -9,7 +9,7 @@
 #include <attend/batcher.h>
 #include <pthread.h>
 
-enum { MAX_CODE = 16, MAX_PAIR_MODELS = 16 };
+enum { MAX_CODE = 32, MAX_PAIR_MODELS = 16 };
 
 typedef struct served_pair {
     char source[MAX_CODE], target[MAX_CODE]; /* codes of languages */
@@ -30,6 +30,8 @@ typedef struct served_models {
     pthread_rwlock_t lock;   /* of the models of the pairs */
 } served_models;
 
+/* Without regard to case, and with '_' for '-': pt-BR is pt_br. */
+bool language_codes_equal(const char *a, const char *b);
 /* Adds "SOURCE-TARGET=FILE". The same pair again adds a member to an ensemble. ATTEND_BAD_USAGE. */
 int served_models_add(served_models *m, const char *argument);
 /* Loads the models of one pair. */

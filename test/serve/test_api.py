@@ -2,9 +2,10 @@
 
 import json
 import re
+import subprocess
 import urllib.parse
 
-from harness import Server, check, train, translate, wait_for
+from harness import ATTEND, Server, check, train, translate, wait_for
 
 train("model", 1)
 train("other", 2)
@@ -129,6 +130,18 @@ check(s.request("GET", "/nothing")[0] == 404 and s.request("GET", "/translate")[
 status, _, headers = s.request("DELETE", "/languages")
 check(status == 405 and headers["Allow"] == "GET, HEAD, OPTIONS", headers)
 check(s.request("GET", "/translate")[2]["Allow"] == "POST, OPTIONS", "allowed methods")
+
+# codes with subtags, in any case
+t = Server("--rate", "0", models=("en-pt-BR=model", "zh-Hans-en=other", "zh-Hans-pt-BR=other", "en_US-src=model"))
+for source, target, answer in (("en", "pt-BR", right), ("EN", "pt_br", right), ("zh-hans", "EN", german), ("zh-Hans", "pt-BR", german), ("en-us", "src", right)):
+    status, json_, _ = t.translate("a b c", source=source, target=target)
+    check(json_ == {"translatedText": answer[0]}, (source, target, json_))
+check(t.translate("a", source="zh", target="en")[0] == 400 and t.translate("a", source="en", target="pt")[0] == 400, "another language")
+check([(l["code"], l["name"], l["targets"]) for l in t.request("GET", "/languages")[1]][1] == ("zh-Hans", "Chinese (simplified)", ["en", "pt-BR"]), "languages")
+t.stop()
+for wrong in ("en-pt-br", "en", "-en", "en-", "en--fr", "en-pt-BR-", "a" * 40 + "-en"):
+    run = subprocess.run([ATTEND, "serve", "--model", wrong + "=model", "--listen", "127.0.0.1:0", "--model", "x-y=nothing"], capture_output=True, timeout=60)
+    check(run.returncode == 2 and b"en-pt-BR=FILE" in run.stderr, (wrong, run))
 
 # the rest of the API
 languages = s.request("GET", "/languages")[1]

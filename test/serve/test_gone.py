@@ -10,7 +10,7 @@ from harness import Server, check, train, translate, wait_for
 train("model", 1)
 right = translate("model", ["a b c"])[0]
 # a search that would take minutes
-s = Server("--length-extra", "100000", "--length-penalty", "10", "--deadline", "1000", "--rate", "0", "--max-lines", "20")
+s = Server("--length-extra", "100000", "--length-penalty", "10", "--deadline", "1000", "--header-timeout", "1000", "--rate", "0", "--max-lines", "20")
 body = json.dumps({"q": ["a b c d e f"] * 20, "source": "en", "target": "fr"}).encode()
 request = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 for how in ("close", "reset", "half-close"):
@@ -41,11 +41,19 @@ with s.connect() as c:  # in the middle of the body
     c.sendall(request[:-10])
     wait_for("a request", lambda: s.metric("requests") == 2)
 wait_for("the metric", lambda: s.labelled('answers_total{status="499"}') == 10)
+for sent, status in ((request[:-10], 499), (request[:50], 0)):  # the end comes together with a part of a request
+    before = s.labelled('answers_total{status="499"}')
+    clients = [s.connect() for _ in range(10)]
+    for c in clients:
+        c.sendall(sent)
+        c.close()
+    wait_for("no connection is left", lambda: s.metric("connections") == 1, 60)
+    check(s.labelled('answers_total{status="499"}') == before + (10 if status else 0), "the metric")
 with s.connect() as c:  # in the middle of a beam that is shown
     one = json.dumps({"q": "a b c d e f", "source": "en", "target": "fr"}).encode()
     c.sendall(b"POST /explore HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(one) + one)
     check(b" 200 " in c.recv(20), "an exploration")
-wait_for("the metric", lambda: s.labelled('answers_total{status="499"}') == 11)
+wait_for("the metric", lambda: s.labelled('answers_total{status="499"}') == 21)
 check(sum("/explore 499 " in line for line in s.log()) == 1, "the log")
 wait_for("free workers", lambda: s.metric("lines_decoding") == 0 and s.metric("explorations") == 0)
 print("longest time to cancel: %.4f s" % s.metric("cancelling_seconds_max"))

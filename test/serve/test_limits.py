@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import resource
 import socket
 import subprocess
 import threading
@@ -260,6 +261,20 @@ for c in idle:
     c.close()
 wait_for("connections that end", lambda: s.request("GET", "/health")[0] == 200)
 check(s.metric("connections_refused_total") >= 1, "metric of refusals")
+s.stop()
+
+# ---- open files ----
+script = 'ulimit -n 300; exec "$0" serve --model en-fr=model --listen 127.0.0.1:0 --max-connections 300'
+run = subprocess.run(["bash", "-c", script, ATTEND], capture_output=True, timeout=60)
+check(run.returncode == 2 and b"open files, and the limit is 300" in run.stderr, run.stderr)
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))  # of the server
+s = Server("--max-connections", "300", "--max-per-address", "0")
+resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 512), hard))
+idle = [s.connect() for _ in range(250)]
+check(s.metric("connections") == 251 and s.metric("connections_evicted_total") == 0, "the limit of open files is raised")
+for c in idle:
+    c.close()
 s.stop()
 
 # ---- Unix sockets, and sockets of systemd ----

@@ -20,6 +20,14 @@ with tempfile.TemporaryDirectory() as folder:
     copy = os.path.join(folder, "attend.service")
     with open(copy, "w") as f:
         f.write(re.sub(r"^ExecStart=\S+", "ExecStart=" + attend, text, flags=re.M))
+    # the drop-in of the documentation
+    guide = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/serve.md")).read()
+    found = re.search(r"`systemctl edit attend` adds\n\n((?:    .*\n)+)", guide)
+    if not found or "${CREDENTIALS_DIRECTORY}" not in found.group(1):
+        sys.exit("docs/serve.md has no drop-in for keys")
+    os.mkdir(copy + ".d")
+    with open(os.path.join(copy + ".d", "override.conf"), "w") as f:
+        f.write(re.sub(r"^    ", "", found.group(1), flags=re.M).replace("/usr/bin/attend", attend))
     verify = subprocess.run(["systemd-analyze", "verify", "--man=no", copy, os.path.join(folder, "attend.socket")], capture_output=True, text=True)
     if verify.returncode or "attend" in verify.stderr:
         sys.exit("systemd-analyze verify: " + verify.stderr)
