@@ -90,34 +90,51 @@ int job_threads(void)
     return p.threads / here > 0 ? p.threads / here : 1;
 }
 
-/* The last line that this rank has printed. */
+/* Without "attend VERB: ", which rank 0 prints, too. */
+static const char *skip_verb(const char *line)
+{
+    static const char program[] = "attend ";
+    const size_t n = sizeof program - 1;
+    const char *const end = strstr(line, ": ");
+    if (strncmp(line, program, n) != 0 || !end || memchr(line + n, ' ', (size_t)(end - line) - n)) return line;
+    return end + 2;
+}
+
+/* What this rank has printed, as one line: as many of the last lines as there is room for, without those that are indented,
+ * which are details. */
 static void read_message(char *text, size_t size)
 {
-    const off_t end = lseek(printed, 0, SEEK_END), first = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
-    const ssize_t got = pread(printed, text, size - 1, first);
-    text[got > 0 ? got : 0] = '\0';
-    size_t n = strlen(text);
-    while (n > 0 && text[n - 1] == '\n') text[--n] = '\0';
-    const char *line = strrchr(text, '\n');
-    if (line) memmove(text, line + 1, strlen(line + 1) + 1);
-    static const char program[] = "attend ";
-    char *const verb_end = strstr(text, ": ");
-    if (strncmp(text, program, sizeof program - 1) != 0 || !verb_end ||
-        memchr(text + sizeof program - 1, ' ', (size_t)(verb_end - text) - (sizeof program - 1)))
-        return;
-    memmove(text, verb_end + 2, strlen(verb_end + 2) + 1);
+    char all[4096];
+    const off_t end = lseek(printed, 0, SEEK_END), room = sizeof all - 1;
+    const ssize_t got = pread(printed, all, sizeof all - 1, end > room ? end - room : 0);
+    size_t n = got > 0 ? (size_t)got : 0, at = size - 1;
+    text[at] = '\0';
+    for (all[n] = '\0'; n > 0;) {
+        while (n > 0 && all[n - 1] == '\n') all[--n] = '\0';
+        while (n > 0 && all[n - 1] != '\n') n--; /* all + n: the last line */
+        const char *const line = skip_verb(all + n), *const comma = text[at] ? "; " : "";
+        const size_t length = strlen(line), needed = length + strlen(comma);
+        if (needed > at && text[at]) break;
+        const size_t kept = needed > at ? at : needed; /* of one that is too long, the beginning */
+        if (length > 0 && *line != ' ') {
+            at -= kept;
+            memcpy(text + at, line, kept < length ? kept : length);
+            memcpy(text + at + (kept < length ? kept : length), comma, strlen(comma));
+        }
+    }
+    memmove(text, text + at, size - at);
 }
 
 int job_end(const verb *v, int status)
 {
-    char text[400] = "it has failed";
+    char text[400] = "";
     fflush(NULL);
     /* a rank that is silent now could not be named while MPI ends */
     if ((status == 0 || status >= 128) && attend_ranks_wait(ranks) != ATTEND_OK) status = cli_fail(v, ATTEND_FAILED);
     if (status != 0 && status < 128 && !job_speaks() && printed >= 0) read_message(text, sizeof text);
-    if (status != 0 && status < 128) attend_ranks_abort(ranks, status, text);
+    if (status != 0 && status < 128) attend_ranks_abort(ranks, status, *text ? text : "it has failed");
     /* rank 0 cannot speak if it is the one that is silent */
-    if (terminal >= 0 && attend_ranks_is_broken(ranks) && strncmp(text, "rank 0 ", 7) == 0) {
+    if (terminal >= 0 && attend_ranks_is_broken(ranks) && strstr(text, "rank 0 on ")) {
         (void)dup2(terminal, STDERR_FILENO);
         attend_print(stderr, "attend (rank %d on %s): %s\n", attend_ranks_rank(ranks),
                      attend_ranks_host(ranks, attend_ranks_rank(ranks)), text);

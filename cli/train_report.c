@@ -1,5 +1,6 @@
 #include "train_report.h"
 
+#include "content_hash.h"
 #include "evaluation.h"
 #include "interrupt.h"
 #include "job.h"
@@ -12,25 +13,27 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_SEGMENTS = 1000, WORST = 3 };
 
 /* ---- scores ---- */
 
-/* Whether every rank can read the model: machines need no common directory for training, but for this report. The same on all
- * ranks. */
+/* Whether every rank reads the same model as rank 0: machines need no common directory for training, but for this report. The
+ * same on all ranks. */
 static int find_readers(const char *model, bool *all)
 {
     const int ranks = attend_ranks_count(job_ranks());
     int status = attend_ranks_wait(job_ranks()); /* until rank 0 has written the model */
     *all = true;
     if (ranks == 1 || status != ATTEND_OK) return status;
+    content_hash hash = { "" };
+    if (content_hash_file(&hash, model) != ATTEND_OK) hash.text[0] = '\0'; /* not found on this machine */
     attend_string own = { 0 }, verdict = { 0 }, *parts = calloc((size_t)ranks, sizeof *parts);
-    status = parts ? attend_string_add(&own, access(model, R_OK) == 0 ? "y" : "n", 1) : ATTEND_NO_MEMORY;
+    status = parts ? attend_string_add(&own, hash.text, strlen(hash.text))
+                   : attend_fail(ATTEND_NO_MEMORY, "out of memory for %d ranks", ranks);
     if (status == ATTEND_OK) status = attend_ranks_collect(job_ranks(), &own, parts);
     for (int i = 0; status == ATTEND_OK && job_speaks() && i < ranks; i++)
-        if (parts[i].size != 1 || parts[i].text[0] != 'y') *all = false;
+        if (parts[i].size == 0 || strcmp(parts[i].text, hash.text) != 0) *all = false;
     for (int i = 0; status == ATTEND_OK && job_speaks() && i < ranks; i++) {
         attend_string_free(&parts[i]);
         status = attend_string_add(&parts[i], *all ? "y" : "n", 1);
@@ -166,7 +169,8 @@ static int report_pairs(const train_settings *s, const char *model, evaluation *
     const int found = find_readers(model, &all_can_read);
     if (found != ATTEND_OK) return found;
     if (!all_can_read) {
-        attend_print(stderr, "no scores: not every rank can read %s; attend evaluate on one machine prints them\n",
+        attend_print(stderr,
+                     "no scores: not every rank finds this model at %s; attend evaluate on one machine prints them\n",
                      model);
         return ATTEND_OK;
     }

@@ -1,17 +1,30 @@
 /* rank_report.c: what the user should know about the ranks before the first update: how many threads and cores they have,
  * whether they share cores, whether there is work for all threads, and how long they will wait for the network. */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "train/training_run.h"
 
 #include "core/memory.h"
 #include "core/status.h"
 #include <attend/processors.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 typedef struct rank_facts {
     int32_t threads, cores, allowed, online;
+    uint64_t affinity; /* a hash of the processors that it may run on */
     double seconds_per_token;
 } rank_facts;
+
+static uint64_t hash_affinity(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? XXH3_64bits(&set, sizeof set) : 0;
+}
 
 static bool is_same_host(const attend_ranks *r, int a, int b)
 {
@@ -19,6 +32,28 @@ static bool is_same_host(const attend_ranks *r, int a, int b)
 }
 
 /* ---- threads and cores ---- */
+
+/* Whether two ranks run on the same processors. */
+static bool share_processors(const attend_ranks *r, const rank_facts *all, int a, int b)
+{
+    return is_same_host(r, a, b) && all[a].affinity == all[b].affinity;
+}
+
+/* The cores of all machines that the ranks may use, each once. */
+static int count_cores(const attend_ranks *r, const rank_facts *all)
+{
+    int cores = 0;
+    for (int i = 0; i < attend_ranks_count(r); i++) {
+        bool is_counted = false;
+        for (int k = 0; k < attend_ranks_count(r); k++)
+            is_counted |=
+                (k < i && share_processors(r, all, i, k)) ||
+                /* a rank that is not bound has the cores of those that are */
+                (k != i && is_same_host(r, i, k) && all[i].allowed < all[i].online && all[k].allowed == all[k].online);
+        cores += is_counted ? 0 : all[i].cores;
+    }
+    return cores;
+}
 
 static int report_threads(training_run *run, const rank_facts *all)
 {
@@ -32,9 +67,10 @@ static int report_threads(training_run *run, const rank_facts *all)
         machines += is_first, threads += all[i].threads;
         is_even = is_even && all[i].threads == all[0].threads;
     }
-    const int shown = is_even ? all[0].threads : threads;
-    attend_training_notice(run, "ranks       %d on %d machine%s, %d thread%s %s", count, machines,
-                           machines == 1 ? "" : "s", shown, shown == 1 ? "" : "s", is_even ? "each" : "in total");
+    const int cores = count_cores(r, all), shown = is_even ? all[0].threads : threads;
+    attend_training_notice(run, "ranks       %d on %d machine%s, %d thread%s %s, %d core%s", count, machines,
+                           machines == 1 ? "" : "s", shown, shown == 1 ? "" : "s", is_even ? "each" : "in total", cores,
+                           cores == 1 ? "" : "s");
     return threads;
 }
 
@@ -54,17 +90,20 @@ static void report_binding(training_run *run, const rank_facts *all)
     }
 }
 
-/* Ranks that are not bound share the cores of their machine. */
+/* Ranks that are not bound, or are bound to the same cores, share them. */
 static void report_sharing(training_run *run, const rank_facts *all)
 {
     const attend_ranks *r = run->options.ranks;
     for (int i = 0; i < attend_ranks_count(r); i++) {
-        int threads = 0;
+        int threads = 0, ranks = 0;
         for (int k = 0; k < attend_ranks_count(r); k++)
-            if (is_same_host(r, i, k) && all[k].allowed == all[k].online) threads += all[k].threads;
-        if (threads <= all[i].online) continue;
-        attend_training_notice(run, "%s runs %d threads on %d processors: use fewer ranks or threads there",
-                               attend_ranks_host(r, i), threads, all[i].online);
+            if (share_processors(r, all, i, k)) threads += all[k].threads, ranks++;
+        if (ranks < 2 || threads <= all[i].allowed) continue;
+        attend_training_notice(run,
+                               "%d ranks on %s run %d threads on %d processor%s%s: use fewer ranks or threads there%s",
+                               ranks, attend_ranks_host(r, i), threads, all[i].allowed, all[i].allowed == 1 ? "" : "s",
+                               all[i].allowed < all[i].online ? ", to which all of them are bound" : "",
+                               all[i].allowed < all[i].online ? ", or bind each to others" : "");
         return;
     }
 }
@@ -131,7 +170,7 @@ int attend_training_report_ranks(training_run *run, double seconds_per_token)
     int status = all && offsets ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory to compare %d ranks", count);
     if (status == ATTEND_OK) {
         all[attend_ranks_rank(r)] =
-            (rank_facts){ run->options.threads, p.cores, p.allowed, p.online, seconds_per_token };
+            (rank_facts){ run->options.threads, p.cores, p.allowed, p.online, hash_affinity(), seconds_per_token };
         for (int i = 0; i <= count; i++) offsets[i] = (size_t)i * sizeof *all;
         status = attend_ranks_all_gather(r, all, offsets);
     }

@@ -80,23 +80,25 @@ static int saved_arrays(const training_run *run)
     return moments + (run->options.average > 0);
 }
 
-static bool is_alone(const training_run *run)
+static int rank_count(const training_run *run)
 {
-    return !attend_ranks_are_several(run->options.ranks);
+    return attend_ranks_count(run->options.ranks);
 }
 
-/* What does not depend on shards: the program, weights, two packed copies, gradients, and twice the moments and the
- * average. Twice, because those of the checkpoint are also in memory while training resumes, and resuming must not take
- * more memory than a new run. */
-static size_t fixed_bytes(const training_run *run, size_t parameters, int threads, int shard_tokens, bool alone)
+/* What does not depend on shards: the program, weights, two packed copies, gradients, and the moments and the
+ * average. These twice, because those of the checkpoint are also in memory while training resumes, and resuming must not
+ * take more memory than a new run: once as a whole, as also rank 0 has them while it saves a checkpoint, and once those that
+ * this rank owns. */
+static size_t fixed_bytes(const training_run *run, size_t parameters, int threads, int shard_tokens, int ranks)
 {
     enum { PROGRAM = 16 << 20 };
     /* batches count the longer side of a pair, shards both */
     const int64_t batch = 2 * (int64_t)run->options.batch_tokens * run->options.accumulate;
     const int64_t shards = batch / shard_tokens + 1;
-    const int sets = attend_gradient_tree_sets(shards < INT_MAX ? (int)shards : INT_MAX, threads, alone);
-    const int exchanged = alone ? 0 : 2; /* what ranks send and receive */
-    return PROGRAM + parameters * sizeof(real) * (size_t)(1 + 2 + sets + 1 + exchanged + 2 * saved_arrays(run));
+    const int sets = attend_gradient_tree_sets(shards < INT_MAX ? (int)shards : INT_MAX, threads, ranks == 1);
+    const int exchanged = ranks == 1 ? 0 : 2; /* what ranks send and receive */
+    const size_t saved = parameters * (size_t)saved_arrays(run), own = (saved + (size_t)ranks - 1) / (size_t)ranks;
+    return PROGRAM + (parameters * (size_t)(1 + 2 + sets + 1 + exchanged) + saved + own) * sizeof(real);
 }
 
 /* The memory that training may take: options.memory; on a device with memory of its own, also what is free there, except for
@@ -152,7 +154,7 @@ static int shard_bytes(const training_run *run, int tokens, size_t *bytes)
 
 int attend_training_check_memory(training_run *run, size_t parameters, bool is_loaded)
 {
-    const size_t min_bytes = fixed_bytes(run, parameters, 1, run->options.shard_tokens, is_alone(run)),
+    const size_t min_bytes = fixed_bytes(run, parameters, 1, run->options.shard_tokens, rank_count(run)),
                  one = parameters * sizeof(real);
     const size_t loaded = is_loaded ? one * (size_t)(1 + saved_arrays(run)) : 0;
     enum { LARGE = 64 << 20 };
@@ -172,7 +174,7 @@ int attend_training_check_memory(training_run *run, size_t parameters, bool is_l
     const int requested = run->options.threads;
     while (run->options.threads > 1 &&
            !attend_machine_has_memory(
-               fixed_bytes(run, parameters, run->options.threads, run->options.shard_tokens, is_alone(run)) - loaded,
+               fixed_bytes(run, parameters, run->options.threads, run->options.shard_tokens, rank_count(run)) - loaded,
                NULL))
         run->options.threads--;
     if (run->options.threads < requested)
@@ -195,7 +197,7 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
     int status = shard_bytes(run, tokens, &shard);
     if (status != ATTEND_OK) return status;
     const size_t parameters = attend_params_size(run->model->params);
-    const size_t min_bytes = fixed_bytes(run, parameters, 1, tokens, is_alone(run)) + shard;
+    const size_t min_bytes = fixed_bytes(run, parameters, 1, tokens, rank_count(run)) + shard;
     const bool is_small = run->options.memory < (size_t)1 << 20;
     if (min_bytes > limit && limit > 0 && limit != run->options.memory)
         return attend_fail(
@@ -210,11 +212,11 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
                            (min_bytes >> 20) + 1, is_small ? run->options.memory >> 10 : run->options.memory >> 20,
                            is_small ? 'k' : 'M', (min_bytes >> 20) + 1);
     while (status == ATTEND_OK && 2 * tokens <= run->options.shard_tokens &&
-           fixed_bytes(run, parameters, 1, 2 * tokens, true) + 2 * together * shard <= limit) {
+           fixed_bytes(run, parameters, 1, 2 * tokens, 1) + 2 * together * shard <= limit) {
         tokens *= 2;
         status = shard_bytes(run, tokens, &shard);
     }
-    const size_t needed = fixed_bytes(run, parameters, 1, tokens, is_alone(run)) + shard;
+    const size_t needed = fixed_bytes(run, parameters, 1, tokens, rank_count(run)) + shard;
     if (status == ATTEND_OK && run->options.memory > 0 && needed > run->options.memory)
         return attend_fail(ATTEND_BAD_USAGE,
                            "training this model on several ranks takes at least %zuM, and the memory limit is %zuM: "
@@ -223,13 +225,13 @@ static int fit_memory(training_run *run, attend_plan *plan, bool resumed)
     run->options.shard_tokens = tokens;
     const int requested = run->options.threads;
     while (run->options.memory > 0 && run->options.threads > 1 &&
-           fixed_bytes(run, parameters, run->options.threads, tokens, is_alone(run)) +
+           fixed_bytes(run, parameters, run->options.threads, tokens, rank_count(run)) +
                    (size_t)run->options.threads * shard >
                run->options.memory)
         run->options.threads--;
     if (run->options.threads < requested)
         attend_training_notice(run, "the memory limit has room for %d of %d threads", run->options.threads, requested);
-    plan->bytes = fixed_bytes(run, parameters, run->options.threads, tokens, is_alone(run)) +
+    plan->bytes = fixed_bytes(run, parameters, run->options.threads, tokens, rank_count(run)) +
                   (size_t)run->options.threads * shard;
     return status;
 }

@@ -57,8 +57,10 @@ if(NOT ATTEND_SANITIZE) # they train several models
            ${PROJECT_SOURCE_DIR}/test/data/v0.1)
   add_test(NAME cli_ranks_join COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks_join.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so
            ${PROJECT_SOURCE_DIR}/test/data/v0.1)
+  add_test(NAME cli_ranks_report COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks_report.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so
+           ${PROJECT_SOURCE_DIR}/test/data/v0.1)
   add_test(NAME cli_ranks_network COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks_network.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so)
-  set_tests_properties(cli_ranks cli_ranks_lines cli_ranks_join cli_ranks_network PROPERTIES SKIP_RETURN_CODE 77)
+  set_tests_properties(cli_ranks cli_ranks_lines cli_ranks_join cli_ranks_report cli_ranks_network PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME cli_align COMMAND ${CMAKE_CURRENT_LIST_DIR}/align.sh $<TARGET_FILE:attend_command>)
 endif()
 add_test(NAME cli_v0.1 COMMAND ${CMAKE_CURRENT_LIST_DIR}/v0.1.sh $<TARGET_FILE:attend_command> ${PROJECT_SOURCE_DIR}/test/data/v0.1)

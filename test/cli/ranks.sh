@@ -52,6 +52,11 @@ mkdir -p here/logs away && cp pairs.tsv valid.tsv here && cp pairs.tsv valid.tsv
 timeout 100 mpirun -wdir "$folder/here" -n 1 "$attend" train $rnn --model m --log logs/m --threads 1 \
     : -wdir "$folder/away" -n 1 "$attend" train $rnn --model m --log logs/m --threads 1 >printed 2>&1 || fail "two directories: $(tail -5 printed)"
 is 'the files of rank 1' 'away/pairs.tsv away/valid.tsv' "$(echo away/*)"
+grep -q '^no scores: not every rank finds this model' printed || fail "scores without a common directory: $(tail -5 printed)"
+cp rnn away/m
+timeout 100 mpirun -wdir "$folder/here" -n 1 "$attend" train $rnn --fresh --seed 5 --model m --threads 1 \
+    : -wdir "$folder/away" -n 1 "$attend" train $rnn --fresh --seed 5 --model m --threads 1 >printed 2>&1 || fail "another model there: $(tail -5 printed)"
+grep -q '^no scores: not every rank finds this model' printed || fail "scores of another model: $(tail -5 printed)"
 rm -r here away
 
 # ---- ranks that are killed or stopped ----
@@ -96,6 +101,13 @@ grep -q 'rank 1 on .* has read other data' printed || fail "other data: $(cat pr
 timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && file=pairs.tsv || file=none.tsv
     exec '$attend' train ${rnn/--train pairs.tsv/} --train \$file --model x" >printed 2>&1 && fail 'a missing file of a rank is accepted'
 grep -q 'rank 1 on .*none.tsv' printed || fail "a missing file: $(cat printed)"
+cut -f 1 pairs.tsv >lines.tsv
+timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && file=pairs.tsv || file=lines.tsv
+    exec '$attend' train --train \$file --valid valid.tsv --updates 2 --rank-timeout 2 --model x" >printed 2>&1 && fail 'lines without pairs on a rank are accepted'
+grep -q '^attend train: rank 1 on .*: .*; stop: lines without a TAB: 1200; .*; This data prevents training' printed || fail "lines without pairs: $(cat printed)"
+timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || ulimit -v 350000
+    exec '$attend' train --train pairs.tsv --valid valid.tsv --hidden 1024 --layers 2 --updates 2 --rank-timeout 2 --threads 1 --model x" >printed 2>&1 && fail 'a rank without memory goes on'
+grep -q '^attend train: rank 1 on .*memory' printed || fail "a rank without memory: $(cat printed)"
 timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || export ATTEND_KERNEL=plain; exec '$attend' train $rnn --model x" >printed 2>&1 && fail 'mixed kernels are accepted'
 grep -q "rank 1 on .* computes with the kernels 'plain'" printed || fail "mixed kernels: $(cat printed)"
 ranks 2 $rnn --model x --train - <pairs.tsv && fail 'standard input is accepted'
