@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     Path = Union[str, os.PathLike[str]]
 
 
+_PATHS = ("init_from", "log")
+
+
 def _text(value: Any) -> str:
     """The value of an option as on the command line."""
     if isinstance(value, bool):
@@ -49,5 +52,9 @@ def train(
 
     Ctrl-C saves a checkpoint and raises KeyboardInterrupt; the same call resumes. Works without the GIL.
     """
-    texts = {name.replace("_", "-"): _text(value) for name, value in options.items() if value is not None}
+    texts = {
+        name.replace("_", "-"): value if name in _PATHS else _text(value)
+        for name, value in options.items()
+        if value is not None
+    }
     return _core._train(train, model, valid, on_progress, check, texts)
