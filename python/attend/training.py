@@ -10,9 +10,11 @@ from ._core import TrainProgress, TrainResult
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, Union
+    from typing import Any, Union, Unpack
 
-    Path = Union[str, os.PathLike[str]]
+    from ._options import TrainOptions
+
+    Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
 
 
 _PATHS = ("init_from", "log")
@@ -34,7 +36,7 @@ def train(
     *,
     on_progress: Callable[[TrainProgress], object] | None = None,
     check: bool = True,
-    **options: Any,
+    **options: Unpack[TrainOptions],
 ) -> TrainResult:
     """Trains a model from files, or resumes from its checkpoint: the same model, to the byte, as `attend train`.
 
