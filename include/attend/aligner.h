@@ -31,6 +31,8 @@ typedef struct attend_aligner_options {
     /* called before each iteration of training and at its end; NULL: nothing */
     void (*progress)(void *user, int done, int iterations);
     void *user;
+    /* asked now and then, on any thread, whether to end the training, which then returns ATTEND_FAILED; NULL: never */
+    bool (*stop)(void *user);
 } attend_aligner_options;
 
 /* 5 iterations of each model, threshold 0.5, automatic units, no limit of memory. */

@@ -72,10 +72,13 @@ typedef struct attend_tokenizer_options {
     /* bpe: no merge crosses from letters to digits, to other characters or to letters of another script; otherwise only
      * spaces limit merges, as in versions before 0.2 */
     bool split_classes;
+    /* asked for each merge of bpe whether to end the learning, which then returns ATTEND_FAILED; NULL: never */
+    bool (*stop)(void *user);
+    void *stop_user;
 } attend_tokenizer_options;
 #define ATTEND_TOKENIZER_OPTIONS_INIT                                                                                  \
     {                                                                                                                  \
-        ATTEND_TOKENS_BPE, 0, 1, false, true                                                                           \
+        ATTEND_TOKENS_BPE, 0, 1, false, true, 0, 0                                                                     \
     }
 
 typedef struct attend_tokenizer attend_tokenizer;

@@ -59,11 +59,14 @@ typedef struct attend_translator_options {
     size_t memory;
     attend_unit unit;                 /* what links count on both sides; ATTEND_UNIT_AUTO: what fits each side */
     attend_compute_precision compute; /* of matrix products (precision.h) */
+    /* asked after each decoding step, on any thread, whether to end the run, which then returns ATTEND_FAILED. NULL: never */
+    bool (*stop)(void *user);
+    void *user;
 } attend_translator_options;
 
 #define ATTEND_TRANSLATOR_OPTIONS_INIT                                                                                 \
     {                                                                                                                  \
-        ATTEND_SEARCH_OPTIONS_INIT, 1, 1000, 1000, false, 0, 0, ATTEND_UNIT_AUTO, ATTEND_COMPUTE_FP32                  \
+        ATTEND_SEARCH_OPTIONS_INIT, 1, 1000, 1000, false, 0, 0, ATTEND_UNIT_AUTO, ATTEND_COMPUTE_FP32, 0, 0            \
     }
 
 /* One translation of a line. */

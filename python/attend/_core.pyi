@@ -153,7 +153,7 @@ class Model:
         precision: _Precision | None = None,
         threads: int | None = None,
         compute: _Compute = "fp32",
-        memory: int | None = None,
+        memory: int | str | None = None,
         verify: bool = True,
     ) -> Model: ...
     def save(self, path: _Path, /) -> None: ...
@@ -368,7 +368,7 @@ class Aligner:
         model1_iterations: int = 5,
         hmm_iterations: int = 5,
         threads: int | None = None,
-        memory: int = 0,
+        memory: int | str = 0,
     ) -> Aligner: ...
     @staticmethod
     def load(path: _Path, *, threshold: float = 0.5, threads: int | None = None) -> Aligner: ...
@@ -578,7 +578,7 @@ def _train(
     valid: _Paths | float | None,
     on_progress: Callable[[TrainProgress], object] | None,
     check: bool,
-    options: dict[str, str],
+    options: dict[str, Any],
 ) -> TrainResult: ...
 def kernel_name() -> str: ...
 def split_sentences(text: str, /) -> list[str]: ...

@@ -11,11 +11,13 @@ from __future__ import annotations
 import heapq
 import math
 
+from ._core import UsageError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._core import Array, Model
+    from ._core import Array, Decoding, Model, Tokenizer
 
 BEGIN, END = 1, 2
 
@@ -90,11 +92,23 @@ def beam(
 
     Each step shows the hypotheses of the beam and, for each, its most probable next tokens; those that the search
     keeps are marked. The last step has only finished hypotheses. `layer` and `head` say which attention is shown.
+    An iterator is read once, and can be closed at any step; each has a decoder of its own.
     """
+    if not isinstance(line, str):
+        raise TypeError("line must be a str")
+    if not 1 <= beam <= 1024:
+        raise UsageError(f"beam is {beam}; it must be from 1 to 1024")
     source = model.source_tokenizer.encode(line) + [END]
-    target = model.target_tokenizer
+    if len(source) == 1:  # as translate: an empty line has an empty translation
+        return iter([Step(0, [], [Partial([], "", 0.0, 0.0)])])
     decoding = model._decode(source)
     limit = min(int(length_ratio * len(source) + length_extra), decoding.max_length)
+    return _search(model.target_tokenizer, decoding, limit, beam, length_penalty, layer, head)
+
+
+def _search(
+    target: Tokenizer, decoding: Decoding, limit: int, beam: int, length_penalty: float, layer: int, head: int
+) -> Iterator[Step]:
 
     def score(log_probability: float, rows: int) -> float:
         return log_probability / math.pow((5 + rows) / 6, length_penalty)

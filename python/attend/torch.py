@@ -9,6 +9,8 @@ float64 is for torch.autograd.gradcheck: it is slow.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -19,7 +21,9 @@ from . import _core
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Unpack
+
+    from ._options import TensorOptions
 
 # The inputs with a gradient, in the order of the arguments of _Attention, and then the parameters of the score.
 _INPUTS = ("query", "key", "value", "bias", "position", "previous")
@@ -45,13 +49,19 @@ class _Attention(torch.autograd.Function):
         ctx.attention, ctx.names = a, names
         ctx.save_for_backward(*(t for t in tensors if t is not None), context)
         ctx.set_materialize_grads(False)
-        if a.weights is None:
-            return context
-        return context, from_dlpack(a.weights)
+        ctx.has_weights = a.weights is not None
+        results = [context]
+        if a.weights is not None:
+            results.append(from_dlpack(a.weights))
+        if a.scores is not None:
+            results.append(from_dlpack(a.scores))
+            ctx.mark_non_differentiable(results[-1])
+        return tuple(results) if len(results) > 1 else context
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, dcontext: Tensor | None, dweights: Tensor | None = None) -> Any:
+    def backward(ctx: Any, dcontext: Tensor | None, *others: Tensor | None) -> Any:
+        dweights = others[0] if ctx.has_weights else None
         *_, context = ctx.saved_tensors  # raises an exception if one was changed since forward
         if dcontext is None:
             dcontext = torch.zeros_like(context)
@@ -69,29 +79,41 @@ class _Attention(torch.autograd.Function):
         return (None, None, *(None if x is None else from_dlpack(x) for x in gradients))
 
 
+def _plain(value: Any) -> Any:
+    """An option without a gradient, such as a mask or lengths: contiguous, and flags as bytes."""
+    if not isinstance(value, Tensor):
+        return value
+    value = value.detach()
+    return (value.to(torch.uint8) if value.dtype == torch.bool else value).contiguous()
+
+
 def attention(
     query: Tensor,
     key: Tensor,
     value: Tensor | None = None,
     *,
-    parameters: dict[str, Tensor] | Sequence[Tensor] = (),
+    parameters: Mapping[str, Tensor] | Sequence[Tensor] = (),
     bias: Tensor | None = None,
     position: Tensor | None = None,
     previous: Tensor | None = None,
     return_weights: bool = False,
-    **options: Any,
+    return_scores: bool = False,
+    **options: Unpack[TensorOptions],
 ) -> Any:
     """Attention with gradients of query, key, value, bias, position, previous and the parameters of the score.
 
-    Returns the context or, with return_weights, (context, weights); the weights have a gradient too. The arguments are
-    those of attend.Attention. A tensor that is not contiguous is copied.
+    Returns the context, or a tuple of it and of the weights and scores that are requested; the weights have a gradient
+    too, the scores have none. The arguments are those of attend.Attention; mask and lengths may be tensors. A tensor that
+    is not contiguous is copied.
     """
     names: list[str] | None = None
     values: list[Tensor] = []
-    if isinstance(parameters, dict):
+    if isinstance(parameters, Mapping):
         names, values = list(parameters), list(parameters.values())
     else:
         values = list(parameters)
     tensors = [query, key, value, bias, position, previous, *values]
     contiguous = [None if t is None else t.contiguous() for t in tensors]
-    return _Attention.apply({**options, "return_weights": return_weights}, names, *contiguous)
+    plain = {name: _plain(option) for name, option in options.items()}
+    plain.update(return_weights=return_weights, return_scores=return_scores)
+    return _Attention.apply(plain, names, *contiguous)

@@ -10,9 +10,14 @@ from ._core import TrainProgress, TrainResult
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, Union
+    from typing import Any, Union, Unpack
 
-    Path = Union[str, os.PathLike[str]]
+    from ._options import TrainOptions
+
+    Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
+
+
+_PATHS = ("init_from", "log")
 
 
 def _text(value: Any) -> str:
@@ -31,7 +36,7 @@ def train(
     *,
     on_progress: Callable[[TrainProgress], object] | None = None,
     check: bool = True,
-    **options: Any,
+    **options: Unpack[TrainOptions],
 ) -> TrainResult:
     """Trains a model from files, or resumes from its checkpoint: the same model, to the byte, as `attend train`.
 
@@ -49,5 +54,9 @@ def train(
 
     Ctrl-C saves a checkpoint and raises KeyboardInterrupt; the same call resumes. Works without the GIL.
     """
-    texts = {name.replace("_", "-"): _text(value) for name, value in options.items() if value is not None}
+    texts = {
+        name.replace("_", "-"): value if name in _PATHS else _text(value)
+        for name, value in options.items()
+        if value is not None
+    }
     return _core._train(train, model, valid, on_progress, check, texts)

@@ -1,5 +1,5 @@
 /* aligner.c: attend.Aligner: word alignments without a neural model, estimated from sentence pairs. */
-#include "core.h"
+#include "interrupt.h"
 
 #include <attend/aligner.h>
 #include <attend/file_content.h>
@@ -63,14 +63,12 @@ static bool read_method(const char *name, int *method)
 
 /* ---- training and loading ---- */
 
-static bool read_options(attend_aligner_options *o, const char *unit, PyObject *threads)
+static bool read_unit(attend_aligner_options *o, const char *unit)
 {
     int index;
     if (!core_choice(unit, attend_unit_names, "unit", &index)) return false;
     o->unit = (attend_unit)index;
-    const long n = threads == Py_None ? attend_processors_threads() : PyLong_AsLong(threads);
-    o->threads = n > 0 && n <= 1024 ? (int)n : 0; /* the library refuses 0 */
-    return !PyErr_Occurred();
+    return true;
 }
 
 PyDoc_STRVAR(train_doc,
@@ -81,7 +79,7 @@ PyDoc_STRVAR(train_doc,
              "unit       of both sides: 'auto', 'word' or 'character'\n"
              "threshold  of the method 'agreed': larger values give fewer and surer links\n"
              "threads    None: one for each physical core. Results do not depend on it\n"
-             "memory     limit of the translation probabilities in bytes; 0: none");
+             "memory     limit of the translation probabilities in bytes, or a text such as '2G'; 0: none");
 
 static PyObject *train(PyObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -89,23 +87,30 @@ static PyObject *train(PyObject *type, PyObject *arguments, PyObject *keywords)
                              "hmm_iterations", "threads", "memory",    NULL };
     attend_aligner_options o = attend_aligner_defaults();
     attend_aligner *a = NULL;
-    PyObject *from, *threads = Py_None;
+    PyObject *from;
     const char *unit = "auto";
-    Py_ssize_t memory = 0;
     core_pairs pairs;
     int status;
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$sdiiOn:train", names, &from, &unit, &o.threshold,
-                                     &o.model1_iterations, &o.hmm_iterations, &threads, &memory) ||
-        !read_options(&o, unit, threads) || !core_pairs_read(&pairs, from, "pairs"))
+    o.threads = attend_processors_threads();
+    if (!core_parse(arguments, keywords, "O|$sdiiO&O&:train", names, &from, &unit, &o.threshold, &o.model1_iterations,
+                    &o.hmm_iterations, core_threads, &o.threads, core_memory, &o.memory) ||
+        !read_unit(&o, unit) || !core_pairs_read(&pairs, from, "pairs"))
         return NULL;
-    o.memory = memory > 0 ? (size_t)memory : 0;
-    Py_BEGIN_ALLOW_THREADS status = attend_aligner_new(&a, &o);
-    if (status == ATTEND_OK) status = attend_aligner_add(a, pairs.source.count, pairs.source.text, pairs.target.text);
+    core_interrupt interrupt;
+    o.stop = core_interrupted, o.user = &interrupt;
+    core_interrupt_begin(&interrupt);
+    status = attend_aligner_new(&a, &o);
+    for (int i = 0; status == ATTEND_OK && i < pairs.source.count && !core_interrupted(&interrupt); i += BATCH) {
+        const int n = pairs.source.count - i < BATCH ? pairs.source.count - i : BATCH;
+        status = attend_aligner_add(a, n, pairs.source.text + i, pairs.target.text + i);
+    }
     if (status == ATTEND_OK) status = attend_aligner_train(a);
-    if (status != ATTEND_OK) attend_aligner_free(a);
-    Py_END_ALLOW_THREADS core_pairs_free(&pairs);
-    return status == ATTEND_OK ? wrap(a) : core_raise(status);
+    const bool stops = core_interrupt_end(&interrupt);
+    core_pairs_free(&pairs);
+    if (status == ATTEND_OK && !stops) return wrap(a);
+    attend_aligner_free(a);
+    return stops ? NULL : core_raise(status);
 }
 
 PyDoc_STRVAR(load_doc, "load(path, *, threshold=0.5, threads=None)\n--\n\n"
@@ -116,12 +121,13 @@ static PyObject *load(PyObject *type, PyObject *arguments, PyObject *keywords)
     static char *names[] = { "path", "threshold", "threads", NULL };
     attend_aligner_options o = attend_aligner_defaults();
     attend_aligner *a = NULL;
-    PyObject *from, *threads = Py_None;
+    PyObject *from;
     core_paths path;
     int status;
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$dO:load", names, &from, &o.threshold, &threads) ||
-        !read_options(&o, "auto", threads) || !core_paths_read(&path, from, "path"))
+    o.threads = attend_processors_threads();
+    if (!core_parse(arguments, keywords, "O|$dO&:load", names, &from, &o.threshold, core_threads, &o.threads) ||
+        !core_path_read(&path, from, "path"))
         return NULL;
     Py_BEGIN_ALLOW_THREADS status = attend_aligner_load(&a, path.names[0], &o);
     Py_END_ALLOW_THREADS core_paths_free(&path);
@@ -138,7 +144,7 @@ static PyObject *save(PyObject *self, PyObject *to)
     aligner_object *o = (aligner_object *)self;
     core_paths path;
     int status;
-    if (!core_paths_read(&path, to, "path")) return NULL;
+    if (!core_path_read(&path, to, "path")) return NULL;
     if (!claim(o)) {
         core_paths_free(&path);
         return NULL;
@@ -203,8 +209,8 @@ static PyObject *align(PyObject *self, PyObject *arguments, PyObject *keywords)
     const char *name = "agreed";
     core_pairs pairs = { { 0 }, { 0 } };
     int method;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$s:align", names, &from, &name) ||
-        !read_method(name, &method) || (from != Py_None && !core_pairs_read(&pairs, from, "pairs")))
+    if (!core_parse(arguments, keywords, "|O$s:align", names, &from, &name) || !read_method(name, &method) ||
+        (from != Py_None && !core_pairs_read(&pairs, from, "pairs")))
         return NULL;
     if (claim(o)) {
         list = align_all(o, from == Py_None ? NULL : &pairs, method);

@@ -121,9 +121,7 @@ static PyObject *to_dlpack(PyObject *self, PyObject *arguments, PyObject *keywor
     static char *names[] = { "stream", "max_version", "dl_device", "copy", NULL };
     array *a = (array *)self;
     PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OOOO:__dlpack__", names, &stream, &version, &device,
-                                     &copy))
-        return NULL;
+    if (!core_parse(arguments, keywords, "|$OOOO:__dlpack__", names, &stream, &version, &device, &copy)) return NULL;
     if (stream != Py_None) return PyErr_Format(PyExc_BufferError, "memory of the CPU has no streams");
     if (copy == Py_True) return PyErr_Format(PyExc_BufferError, "an attend.Array is shared, not copied");
     shared *s = calloc(1, sizeof *s);

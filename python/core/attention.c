@@ -188,7 +188,7 @@ static PyObject *backward(PyObject *self, PyObject *arguments, PyObject *keyword
     attention_object *o = (attention_object *)self;
     PyObject *from[2] = { NULL, Py_None }, *wanted = Py_None;
     wanted_gradients w;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O$O:backward", names, &from[0], &from[1], &wanted) ||
+    if (!core_parse(arguments, keywords, "O|O$O:backward", names, &from[0], &from[1], &wanted) ||
         !read_wanted(&w, wanted))
         return NULL;
     if (o->generation != core_generation)

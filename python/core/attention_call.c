@@ -144,10 +144,11 @@ static bool read_lengths(int **out, PyObject *from, int batch, const char *what)
     else if (!lengths)
         PyErr_NoMemory();
     for (int i = 0; lengths && i < batch; i++) {
-        const long long n = !is_array               ? PyLong_AsLongLong(PyTuple_GetItem(items, i))
+        int overflow = 0;
+        const long long n = !is_array               ? PyLong_AsLongLongAndOverflow(PyTuple_GetItem(items, i), &overflow)
                             : in.kind == CORE_INT64 ? ((const int64_t *)in.data)[i]
                                                     : ((const int32_t *)in.data)[i];
-        lengths[i] = n >= 0 && n <= INT_MAX ? (int)n : -1;
+        lengths[i] = n >= 0 && n <= INT_MAX ? (int)n : -1; /* refused by the library */
     }
     core_input_close(&in);
     Py_XDECREF(items);
@@ -229,6 +230,17 @@ static bool check_parameters(attention_call *c)
     return true;
 }
 
+/* A dict, also of another mapping, or a tuple. */
+static PyObject *parameters_of(PyObject *given)
+{
+    if (PyDict_Check(given)) return Py_NewRef(given);
+    const int is_mapping = core_has_attribute(given, "keys");
+    if (is_mapping <= 0) return is_mapping < 0 ? NULL : PySequence_Tuple(given);
+    PyObject *dict = PyDict_New();
+    if (dict && PyDict_Update(dict, given) < 0) Py_CLEAR(dict);
+    return dict;
+}
+
 static bool read_parameters(attention_call *c, PyObject *given)
 {
     const attend_score *score = c->options.score;
@@ -236,7 +248,7 @@ static bool read_parameters(attention_call *c, PyObject *given)
     if (given == Py_None && score->parameter && score->parameter(&w, 0).name)
         return core_fail(ATTEND_BAD_USAGE, "the score '%s' needs parameters", score->name) != NULL;
     if (given == Py_None) return true;
-    PyObject *from = PyDict_Check(given) ? Py_NewRef(given) : PySequence_Tuple(given);
+    PyObject *from = parameters_of(given);
     if (!from) return false;
     attend_score_parameter p = { 0 };
     bool ok = true;
@@ -308,7 +320,7 @@ const char attention_call_doc[] =
     "threads            None: one for each physical core. Results do not depend on it";
 
 typedef struct arguments_read {
-    PyObject *inputs[INPUTS], *parameters, *lengths, *query_lengths, *advantage, *threads;
+    PyObject *inputs[INPUTS], *parameters, *lengths, *query_lengths, *advantage;
     const char *score, *window, *selection, *estimator;
     int heads_first, causal, training, weights, scores, recompute;
     unsigned long long seed, stream;
@@ -334,15 +346,14 @@ static bool parse(attention_call *c, arguments_read *r, PyObject *arguments, PyO
                              "return_scores",  "recompute",
                              "threads",        NULL };
     attend_attention_options *o = &c->options;
-    return PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|O$sOiipOOOOpsiOisdddpKKOsddOpppO:Attention", names,
-                                       &r->inputs[INPUT_QUERY], &r->inputs[INPUT_KEY], &r->inputs[INPUT_VALUE],
-                                       &r->score, &r->parameters, &o->heads, &o->key_heads, &r->heads_first,
-                                       &r->lengths, &r->query_lengths, &r->inputs[INPUT_MASK], &r->inputs[INPUT_BIAS],
-                                       &r->causal, &r->window, &o->window_size, &r->inputs[INPUT_POSITION],
-                                       &c->arrays.first_position, &r->selection, &o->scale, &o->soft_cap, &o->dropout,
-                                       &r->training, &r->seed, &r->stream, &r->inputs[INPUT_PREVIOUS], &r->estimator,
-                                       &o->temperature, &o->entropy_bonus, &r->advantage, &r->weights, &r->scores,
-                                       &r->recompute, &r->threads);
+    return core_parse(arguments, keywords, "OO|O$sOiipOOOOpsiOisdddpO&O&OsddOpppO&:Attention", names,
+                      &r->inputs[INPUT_QUERY], &r->inputs[INPUT_KEY], &r->inputs[INPUT_VALUE], &r->score,
+                      &r->parameters, &o->heads, &o->key_heads, &r->heads_first, &r->lengths, &r->query_lengths,
+                      &r->inputs[INPUT_MASK], &r->inputs[INPUT_BIAS], &r->causal, &r->window, &o->window_size,
+                      &r->inputs[INPUT_POSITION], &c->arrays.first_position, &r->selection, &o->scale, &o->soft_cap,
+                      &o->dropout, &r->training, core_uint64, &r->seed, core_uint64, &r->stream,
+                      &r->inputs[INPUT_PREVIOUS], &r->estimator, &o->temperature, &o->entropy_bonus, &r->advantage,
+                      &r->weights, &r->scores, &r->recompute, core_threads, &c->threads);
 }
 
 static bool read_choices(attention_call *c, const arguments_read *r)
@@ -362,9 +373,7 @@ static bool read_choices(attention_call *c, const arguments_read *r)
         core_fail(ATTEND_BAD_USAGE, "score='%.40s': must be one of %s", r->score, list);
         return false;
     }
-    const long threads = r->threads == Py_None ? attend_processors_threads() : PyLong_AsLong(r->threads);
-    c->threads = threads > 0 && threads <= 1024 ? (int)threads : 0; /* 0 is refused by the library */
-    return !PyErr_Occurred();
+    return true;
 }
 
 bool attention_call_read(attention_call *c, PyObject *arguments, PyObject *keywords)
@@ -375,10 +384,11 @@ bool attention_call_read(attention_call *c, PyObject *arguments, PyObject *keywo
                          .selection = "soft",
                          .estimator = "straight-through",
                          .heads_first = 1 };
-    r.parameters = r.lengths = r.query_lengths = r.advantage = r.threads = Py_None;
+    r.parameters = r.lengths = r.query_lengths = r.advantage = Py_None;
     for (int i = 0; i < INPUTS; i++) r.inputs[i] = Py_None;
     memset(c, 0, sizeof *c);
     c->options = init;
+    c->threads = attend_processors_threads();
     if (!parse(c, &r, arguments, keywords) || !read_choices(c, &r)) return false;
     c->options.causal = r.causal, c->options.recompute = r.recompute;
     c->arrays.heads_first = r.heads_first, c->arrays.training = r.training;

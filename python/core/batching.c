@@ -298,10 +298,9 @@ PyObject *model_submit(PyObject *self, PyObject *arguments, PyObject *keywords)
     memset(&o, 0, sizeof o);
     translation_options_init(&o, m);
     attend_search_options *s = &o.search;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|$Oz#iidddOiippO:submit", names, &line, &timeout, &prefix,
-                                     &prefix_size, &s->beam, &s->n_best, &s->length_penalty, &s->coverage_penalty,
-                                     &s->length_ratio, &extra, &s->max_length, &s->no_repeat_ngram, &shortlist,
-                                     &alignment, &attention) ||
+    if (!core_parse(arguments, keywords, "U|$Oz#iidddOiippO:submit", names, &line, &timeout, &prefix, &prefix_size,
+                    &s->beam, &s->n_best, &s->length_penalty, &s->coverage_penalty, &s->length_ratio, &extra,
+                    &s->max_length, &s->no_repeat_ngram, &shortlist, &alignment, &attention) ||
         !translation_read_extra(s, extra) || !translation_read_attention(&result, attention))
         return NULL;
     if (result.attention == ATTENTION_ALL)

@@ -24,6 +24,18 @@ PyObject *core_raise(int status);
 /* The same with a message; for the checks of this module. */
 PyObject *core_fail(int status, const char *format, ...);
 
+/* ---- arguments.c ---- */
+
+/* PyArg_ParseTupleAndKeywords, but a number that is too large for an int is a UsageError that names the argument. */
+bool core_parse(PyObject *arguments, PyObject *keywords, const char *format, char **names, ...);
+/* Converters of core_parse for "O&": an unsigned 64-bit number, and a number of threads (None: one for each core). */
+int core_uint64(PyObject *from, void *to);
+int core_threads(PyObject *from, void *to);
+/* A size_t of bytes: an integer, or a text such as '2G'; None leaves it as it is. */
+int core_memory(PyObject *from, void *to);
+/* The UTF-8 text of a str; NULL: an exception is set. */
+const char *core_utf8(PyObject *from, const char *what, Py_ssize_t *size);
+
 /* ---- texts.c ---- */
 
 /* A list of texts. The strings are kept alive until core_texts_free. */
@@ -54,6 +66,8 @@ typedef struct core_paths {
     int count;
 } core_paths;
 bool core_paths_read(core_paths *p, PyObject *from, const char *what);
+/* The same for a single file name: no list. */
+bool core_path_read(core_paths *p, PyObject *from, const char *what);
 void core_paths_free(core_paths *p);
 
 /* Whether an object has an attribute, or a dict a key: 1, 0, or -1 with an exception. *value of a key is borrowed. */

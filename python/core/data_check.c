@@ -120,8 +120,7 @@ static PyObject *check(PyObject *self, PyObject *arguments, PyObject *keywords)
     data_files train, valid = { .count = 0 };
     int lines = 0, quick = 0, status;
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O$pp:check_data", names, &from[0], &from[1], &lines,
-                                     &quick) ||
+    if (!core_parse(arguments, keywords, "O|O$pp:check_data", names, &from[0], &from[1], &lines, &quick) ||
         !data_files_read(&train, from[0], lines, "train"))
         return NULL;
     if (data_files_read(&valid, from[1], lines, "valid")) {

@@ -2,8 +2,10 @@
  * of the exception that Python programs expect. */
 #include "core.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { STATUSES = ATTEND_BUSY + 1 };
 static PyObject *errors[STATUSES]; /* [ATTEND_OK]: the base of all */
@@ -63,9 +65,33 @@ int core_errors_import(void)
     return core ? 0 : -1;
 }
 
+/* Sets `errno` of a FileError: the library's messages end with the text of the system's error. */
+static void raise_file_error(const char *message)
+{
+    enum { ERRORS = 134 };
+    const size_t length = strlen(message);
+    int found = 0;
+    for (int e = 1; !found && e < ERRORS; e++) {
+        const char *text = strerror(e);
+        const size_t n = strlen(text);
+        if (n < length && strcmp(message + length - n, text) == 0 && message[length - n - 1] == ' ') found = e;
+    }
+    if (!found && strstr(message, " does not exist")) found = ENOENT; /* a directory, with advice */
+    PyObject *error = PyObject_CallFunction(errors[ATTEND_IO], "s", message);
+    PyObject *number = error && found ? PyLong_FromLong(found) : NULL;
+    if (number && PyObject_SetAttrString(error, "errno", number) < 0) Py_CLEAR(error);
+    if (error && !PyErr_Occurred()) PyErr_SetObject(errors[ATTEND_IO], error);
+    Py_XDECREF(number);
+    Py_XDECREF(error);
+}
+
 PyObject *core_raise(int status)
 {
     if (PyErr_Occurred()) return NULL;
+    if (status == ATTEND_IO) {
+        raise_file_error(attend_message());
+        return NULL;
+    }
     PyErr_SetString(errors[status > 0 && status < STATUSES ? status : ATTEND_FAILED], attend_message());
     return NULL;
 }

@@ -29,7 +29,7 @@ PyDoc_STRVAR(split_doc,
 static PyObject *split(PyObject *self, PyObject *text)
 {
     Py_ssize_t size;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    const char *bytes = core_utf8(text, "text", &size);
     (void)self;
     if (!bytes) return NULL;
     PyObject *list = PyList_New(0);

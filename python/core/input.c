@@ -4,6 +4,7 @@
 #include "dlpack.h"
 
 #include <attend/real.h>
+#include <stdint.h>
 #include <string.h>
 
 static const char *kind_name(core_kind kind)
@@ -30,7 +31,7 @@ static bool fits(core_input *in, core_kind kind, int type, size_t size)
 static int type_of_format(const char *format)
 {
     if (!format) return DLPACK_UINT;
-    if (strchr("@=<", *format)) format++;
+    if (*format && strchr("@=<", *format)) format++;
     if (strlen(format) != 1) return -1;
     if (strchr("fd", *format)) return DLPACK_FLOAT;
     if (strchr("bilqn", *format)) return DLPACK_INT;
@@ -87,6 +88,18 @@ static bool open_dlpack(core_input *in, PyObject *from, core_kind kind, const ch
     return true;
 }
 
+/* Arrays without numbers may have no memory; others need aligned memory. */
+static bool check_memory(core_input *in, core_kind kind, const char *what)
+{
+    static int64_t nothing;
+    const size_t sizes[] = { sizeof(attend_real), 1, sizeof(int32_t), sizeof(int64_t) };
+    bool is_empty = false;
+    for (int i = 0; i < in->rank; i++) is_empty |= in->shape[i] == 0;
+    if (is_empty) in->data = &nothing;
+    if (in->data && (uintptr_t)in->data % sizes[in->kind] == 0) return true;
+    return refuse(what, kind, "; its memory is not aligned: copy it");
+}
+
 bool core_input_open(core_input *in, PyObject *from, core_kind kind, const char *what)
 {
     *in = (core_input){ 0 };
@@ -98,6 +111,7 @@ bool core_input_open(core_input *in, PyObject *from, core_kind kind, const char 
         ok = open_dlpack(in, from, kind, what);
     else
         ok = has_dlpack == 0 && refuse(what, kind, ": an object with the buffer protocol or __dlpack__");
+    ok = ok && check_memory(in, kind, what);
     if (!ok) core_input_close(in);
     return ok;
 }

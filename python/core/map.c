@@ -88,14 +88,13 @@ PyObject *model_map(PyObject *self, PyObject *arguments, PyObject *keywords)
     PyObject *texts[2] = { Py_None, Py_None };
     int kind, beam = 5, *ids = NULL, count = 0, status;
     double score = Py_NAN;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O$si:map", names, &texts[0], &texts[1], &kind_name,
-                                     &beam) ||
+    if (!core_parse(arguments, keywords, "O|O$si:map", names, &texts[0], &texts[1], &kind_name, &beam) ||
         !core_choice(kind_name, attend_attention_kind_names, "kind", &kind) || !model_single(m, "map"))
         return NULL;
     for (int i = 0; i < 2; i++) {
         const char **text = i ? &target : &source;
         Py_ssize_t size = 0;
-        if (texts[i] != Py_None && !(*text = PyUnicode_AsUTF8AndSize(texts[i], &size))) return NULL;
+        if (texts[i] != Py_None && !(*text = core_utf8(texts[i], names[i], &size))) return NULL;
         if (*text && strlen(*text) != (size_t)size)
             return core_fail(ATTEND_BAD_DATA, "the %s contains a NUL character", names[i]);
     }
@@ -139,10 +138,9 @@ static PyObject *write_as(PyObject *self, PyObject *arguments, PyObject *keyword
     attend_view_options options = ATTEND_VIEW_OPTIONS_INIT;
     attend_string out = { 0 };
     int by_token = 0, status;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$iipi", names, &options.layer, &options.head, &by_token,
-                                     &options.width))
+    if (!core_parse(arguments, keywords, "|$iipi", names, &options.layer, &options.head, &by_token, &options.width))
         return NULL;
-    PyObject *name = PyUnicode_AsUTF8String(o->name);
+    PyObject *name = PyUnicode_AsEncodedString(o->name, "utf-8", "backslashreplace"); /* it may not be UTF-8 */
     if (!name) return NULL;
     const attend_view_model model = { PyBytes_AsString(name), options.layer, options.head };
     options.by_token = by_token, options.models = &model, options.model_count = 1;
@@ -217,8 +215,7 @@ static PyObject *weights(PyObject *self, PyObject *arguments, PyObject *keywords
     attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
     int by_token = 0;
     void *data = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$iip:weights", names, &o.layer, &o.head, &by_token))
-        return NULL;
+    if (!core_parse(arguments, keywords, "|$iip:weights", names, &o.layer, &o.head, &by_token)) return NULL;
     if (!map->weights) return core_fail(ATTEND_BAD_USAGE, "the model has no attention");
     const int status = attend_view_check(map, &o);
     if (status != ATTEND_OK) return core_raise(status);

@@ -1,8 +1,10 @@
 /* metrics.c: scores of translations and alignments against references. */
-#include "core.h"
+#include "interrupt.h"
 
 #include <attend/metric.h>
 #include <string.h>
+
+enum { MAX_SAMPLES = 1000000 }; /* of the bootstrap, as of the command */
 
 static PyTypeObject *score_type;
 
@@ -62,11 +64,12 @@ static bool references_read(references *r, PyObject *from, int lines)
 
 /* The sums of each line, and of all. */
 static int sum_lines(const attend_metric_options *o, const core_texts *hypotheses, const references *r,
-                     attend_metric_sums *sums, attend_metric_sums *all)
+                     attend_metric_sums *sums, attend_metric_sums *all, core_interrupt *interrupt)
 {
     int status = ATTEND_OK;
     memset(all, 0, sizeof *all);
     for (int i = 0; status == ATTEND_OK && i < hypotheses->count; i++) {
+        if (core_interrupted(interrupt)) return ATTEND_FAILED;
         memset(&sums[i], 0, sizeof *sums);
         status = attend_metric_add(o, &sums[i], hypotheses->text[i], r->texts.text + r->begin[i],
                                    r->begin[i + 1] - r->begin[i]);
@@ -85,6 +88,7 @@ typedef struct computation {
     attend_metric_sums *sums[2];
     attend_interval interval;
     unsigned long long seed;
+    core_interrupt interrupt;
 } computation;
 
 static int compute(computation *c)
@@ -92,7 +96,7 @@ static int compute(computation *c)
     attend_metric_sums all, first = { 0 };
     int status = ATTEND_OK;
     for (int k = 0; status == ATTEND_OK && k < c->system_count; k++) {
-        status = sum_lines(&c->options, &c->systems[k], &c->references, c->sums[k], &all);
+        status = sum_lines(&c->options, &c->systems[k], &c->references, c->sums[k], &all, &c->interrupt);
         if (k == 0) first = all;
     }
     if (status != ATTEND_OK) return status;
@@ -137,10 +141,12 @@ static PyObject *metric(PyObject *self, PyObject *arguments, PyObject *keywords)
     const char *name, *tokenizer = "13a";
     int index, ignore_case = 0, status = ATTEND_OK;
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "sOO|$spiOK:metric", names, &name, &hypotheses, &from,
-                                     &tokenizer, &ignore_case, &c.samples, &against, &c.seed) ||
+    if (!core_parse(arguments, keywords, "sOO|$spiOO&:metric", names, &name, &hypotheses, &from, &tokenizer,
+                    &ignore_case, &c.samples, &against, core_uint64, &c.seed) ||
         !core_choice(tokenizer, tokenizers, "tokenizer", &index))
         return NULL;
+    if (c.samples < 0 || c.samples > MAX_SAMPLES)
+        return core_fail(ATTEND_BAD_USAGE, "bootstrap=%d: must be 0 to %d", c.samples, MAX_SAMPLES);
     if (!attend_metric_find(name, &c.options.kind))
         return core_fail(ATTEND_BAD_USAGE, "there is no metric '%.40s'", name);
     c.options.tokens = (attend_bleu_tokens)index, c.options.lowercase = ignore_case;
@@ -162,8 +168,10 @@ static PyObject *metric(PyObject *self, PyObject *arguments, PyObject *keywords)
         if (!ok) PyErr_NoMemory();
     }
     if (ok) {
-        Py_BEGIN_ALLOW_THREADS status = compute(&c);
-        Py_END_ALLOW_THREADS result = status == ATTEND_OK ? result_of(&c) : core_raise(status);
+        core_interrupt_begin(&c.interrupt);
+        status = compute(&c);
+        const bool stops = core_interrupt_end(&c.interrupt);
+        result = stops ? NULL : status == ATTEND_OK ? result_of(&c) : core_raise(status);
     }
     for (int k = 0; k < 2; k++) {
         PyMem_Free(c.sums[k]);
@@ -235,7 +243,7 @@ static PyObject *symmetrize(PyObject *self, PyObject *arguments, PyObject *keywo
     attend_word_link *links[2] = { NULL, NULL }, *out = NULL;
     int how, counts[2] = { 0, 0 }, count = 0;
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|s:symmetrize", names, &sides[0], &sides[1], &name) ||
+    if (!core_parse(arguments, keywords, "OO|s:symmetrize", names, &sides[0], &sides[1], &name) ||
         !core_choice(name, attend_symmetrization_names, "method", &how))
         return NULL;
     if (core_links_read(sides[0], &links[0], &counts[0]) && core_links_read(sides[1], &links[1], &counts[1])) {

@@ -52,7 +52,7 @@ static void model_free(PyObject *self)
     model_object *m = (model_object *)self;
     PyTypeObject *type = Py_TYPE(self);
     for (int i = 0; i < MODEL_IDLE; i++) { /* those of a parent process have lost their threads */
-        if (m->translators[i].generation == core_generation) attend_translator_free(m->translators[i].translator);
+        if (m->translators[i].generation == core_generation) model_translator_free(&m->translators[i]);
         if (m->scorers[i].generation == core_generation) attend_scorer_free(m->scorers[i].scorer);
     }
     model_batcher_free(m, m->models, m->count);
@@ -77,39 +77,36 @@ static int load_all(model_object *m, const core_paths *paths, int precision, boo
     return ATTEND_OK;
 }
 
-PyDoc_STRVAR(load_doc, "load(paths, *, precision=None, threads=None, compute='fp32', memory=None, verify=True)\n--\n\n"
-                       "Loads a model file, or several that form an ensemble.\n\n"
-                       "paths      a path or a list of paths\n"
-                       "precision  of the weights: 'fp32', 'bf16' or 'int8'; None: as in the file\n"
-                       "threads    of each call; None: one for each physical core. Results do not depend on it\n"
-                       "compute    precision of the products with fp32 weights: 'fp32', 'bf16x3' or 'bf16'\n"
-                       "memory     limit in bytes; 0: none; None: half of the machine's memory\n"
-                       "verify     compare the file with its checksum\n\n"
-                       "Raises ModelError for a file that is not a valid model, FileError if it cannot be read.");
+PyDoc_STRVAR(load_doc,
+             "load(paths, *, precision=None, threads=None, compute='fp32', memory=None, verify=True)\n--\n\n"
+             "Loads a model file, or several that form an ensemble.\n\n"
+             "paths      a path or a list of paths\n"
+             "precision  of the weights: 'fp32', 'bf16' or 'int8'; None: as in the file\n"
+             "threads    of each call; None: one for each physical core. Results do not depend on it\n"
+             "compute    precision of the products with fp32 weights: 'fp32', 'bf16x3' or 'bf16'\n"
+             "memory     limit in bytes, or a text such as '2G'; 0: none; None: half of the machine's memory\n"
+             "verify     compare the file with its checksum\n\n"
+             "Raises ModelError for a file that is not a valid model, FileError if it cannot be read.");
 
 static PyObject *load(PyObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = { "paths", "precision", "threads", "compute", "memory", "verify", NULL };
-    PyObject *from, *threads = Py_None, *memory = Py_None;
+    PyObject *from;
+    size_t memory = attend_memory_total() / 2;
+    int threads = attend_processors_threads();
     const char *precision_name = NULL, *compute_name = "fp32";
     int precision = -1, compute = 0, verify = 1, status;
     core_paths paths;
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$zOsOp:load", names, &from, &precision_name, &threads,
-                                     &compute_name, &memory, &verify))
+    if (!core_parse(arguments, keywords, "O|$zO&sO&p:load", names, &from, &precision_name, core_threads, &threads,
+                    &compute_name, core_memory, &memory, &verify))
         return NULL;
     if (precision_name && !core_choice(precision_name, attend_precision_names, "precision", &precision)) return NULL;
     if (!core_choice(compute_name, attend_compute_names, "compute", &compute)) return NULL;
-    const long thread_count = threads == Py_None ? attend_processors_threads() : PyLong_AsLong(threads);
-    if (thread_count == -1 && PyErr_Occurred()) return NULL;
-    if (thread_count < 1 || thread_count > 1024)
-        return core_fail(ATTEND_BAD_USAGE, "threads=%ld: must be 1 to 1024", thread_count);
-    const size_t limit = memory == Py_None ? attend_memory_total() / 2 : PyLong_AsSize_t(memory);
-    if (limit == (size_t)-1 && PyErr_Occurred()) return NULL;
     if (!core_paths_read(&paths, from, "paths")) return NULL;
     model_object *m = model_new(paths.count);
     if (m) {
-        m->threads = (int)thread_count, m->compute = (attend_compute_precision)compute, m->memory = limit;
+        m->threads = threads, m->compute = (attend_compute_precision)compute, m->memory = memory;
         for (int i = 0; m && i < paths.count; i++) {
             PyObject *path = PyUnicode_DecodeFSDefault(paths.names[i]);
             if (!path || PyTuple_SetItem(m->paths, i, path) < 0) Py_CLEAR(m);
@@ -149,7 +146,7 @@ static PyObject *save(PyObject *self, PyObject *path)
     const attend_model *m = model_single((model_object *)self, "save");
     core_paths to;
     int status;
-    if (!m || !core_paths_read(&to, path, "path")) return NULL;
+    if (!m || !core_path_read(&to, path, "path")) return NULL;
     Py_BEGIN_ALLOW_THREADS status = attend_content_check(to.names[0], ATTEND_CONTENT_MODEL, NULL);
     if (status == ATTEND_OK) status = attend_model_save(m, to.names[0]);
     Py_END_ALLOW_THREADS core_paths_free(&to);

@@ -2,7 +2,7 @@
 #ifndef ATTEND_PYTHON_MODEL_H
 #define ATTEND_PYTHON_MODEL_H
 
-#include "core.h"
+#include "interrupt.h"
 
 #include <attend/batcher.h>
 #include <attend/model.h>
@@ -14,6 +14,7 @@
 enum { MODEL_IDLE = 4 };
 typedef struct idle_translator {
     attend_translator *translator; /* NULL: none */
+    core_interrupt *interrupt;     /* which the translator asks; freed with it */
     attend_translator_options options;
     unsigned generation; /* core_generation */
 } idle_translator;
@@ -55,6 +56,9 @@ attend_ctx *model_context(const model_object *m, int *status);
 
 /* Frees the models and the batcher. The models go last: batchers, translators and scorers borrow them. */
 void model_batcher_free(model_object *m, attend_model **models, int count);
+
+/* Frees a translator and its interrupt. */
+void model_translator_free(idle_translator *t);
 
 /* attend_tokenizer as a Python object; takes it over. */
 PyObject *core_tokenizer_wrap(attend_tokenizer *t);

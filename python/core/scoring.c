@@ -212,8 +212,7 @@ PyObject *model_score(PyObject *self, PyObject *arguments, PyObject *keywords)
     PyObject *pairs, *layer = Py_None, *head = Py_None, *list = NULL;
     const char *unit = "auto";
     int weights = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$pOOs:score", names, &pairs, &weights, &layer, &head,
-                                     &unit) ||
+    if (!core_parse(arguments, keywords, "O|$pOOs:score", names, &pairs, &weights, &layer, &head, &unit) ||
         !core_choice(unit, attend_unit_names, "unit", &q.unit) || !model_single(q.m, "score"))
         return NULL;
     q.weights = weights;
@@ -234,7 +233,7 @@ PyObject *model_align(PyObject *self, PyObject *arguments, PyObject *keywords)
     request q = { .m = (model_object *)self, .weights = true };
     PyObject *pairs, *layer = Py_None, *head = Py_None, *list = NULL;
     const char *unit = "auto";
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$OOs:align", names, &pairs, &layer, &head, &unit) ||
+    if (!core_parse(arguments, keywords, "O|$OOs:align", names, &pairs, &layer, &head, &unit) ||
         !core_choice(unit, attend_unit_names, "unit", &q.unit) || !model_single(q.m, "align"))
         return NULL;
     if (attend_config_attention_layers(attend_model_config(q.m->models[0]), ATTEND_ATTENTION_CROSS) == 0)

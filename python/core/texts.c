@@ -125,6 +125,10 @@ bool core_paths_read(core_paths *p, PyObject *from, const char *what)
     *p = (core_paths){ 0 };
     const int is_single = is_path(from);
     PyObject *items = is_single > 0 ? PyTuple_Pack(1, from) : is_single == 0 ? PySequence_Tuple(from) : NULL;
+    if (!items && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%s must be a path or a list of paths", what);
+    }
     if (!items) return false;
     const Py_ssize_t count = PyTuple_Size(items);
     bool ok = count > 0 && count < INT_MAX;
@@ -146,6 +150,14 @@ bool core_paths_read(core_paths *p, PyObject *from, const char *what)
     Py_DECREF(items);
     if (!ok) core_paths_free(p);
     return ok;
+}
+
+bool core_path_read(core_paths *p, PyObject *from, const char *what)
+{
+    *p = (core_paths){ 0 };
+    const int is_single = is_path(from);
+    if (is_single == 0) PyErr_Format(PyExc_TypeError, "%s must be a path", what);
+    return is_single > 0 && core_paths_read(p, from, what);
 }
 
 /* ---- names, links ---- */

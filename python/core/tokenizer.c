@@ -1,4 +1,5 @@
 /* tokenizer.c: attend.Tokenizer: text to tokens and back. */
+#include "interrupt.h"
 #include "model.h"
 
 #include <attend/text.h>
@@ -39,12 +40,14 @@ static void tokenizer_free(PyObject *self)
 typedef struct line_reader {
     const core_texts *lines;
     int at;
+    core_interrupt interrupt;
 } line_reader;
 
 static int next_line(void *user, const char **line, size_t *size)
 {
     line_reader *r = user;
     if (r->at == r->lines->count) return 0;
+    if (core_interrupted(&r->interrupt)) return -ATTEND_FAILED;
     *line = r->lines->text[r->at], *size = r->lines->size[r->at++];
     return 1;
 }
@@ -66,15 +69,20 @@ static PyObject *learn(PyObject *type, PyObject *arguments, PyObject *keywords)
     core_texts lines;
     int kind, lowercase = 0, status;
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$siip:learn", names, &from, &kind_name, &o.vocab_size,
-                                     &o.min_count, &lowercase) ||
+    if (!core_parse(arguments, keywords, "O|$siip:learn", names, &from, &kind_name, &o.vocab_size, &o.min_count,
+                    &lowercase) ||
         !core_choice(kind_name, attend_token_kind_names, "kind", &kind) || !core_texts_read(&lines, from, "lines"))
         return NULL;
     o.kind = (attend_token_kind)kind, o.lowercase = lowercase;
     line_reader reader = { .lines = &lines };
-    Py_BEGIN_ALLOW_THREADS status = attend_tokenizer_learn(&t, &o, next_line, &reader);
-    Py_END_ALLOW_THREADS core_texts_free(&lines);
-    return status == ATTEND_OK ? core_tokenizer_wrap(t) : core_raise(status);
+    o.stop = core_interrupted, o.stop_user = &reader.interrupt;
+    core_interrupt_begin(&reader.interrupt);
+    status = attend_tokenizer_learn(&t, &o, next_line, &reader);
+    const bool stops = core_interrupt_end(&reader.interrupt);
+    core_texts_free(&lines);
+    if (!stops) return status == ATTEND_OK ? core_tokenizer_wrap(t) : core_raise(status);
+    attend_tokenizer_free(t);
+    return NULL;
 }
 
 /* ---- encoding and decoding ---- */
@@ -101,7 +109,7 @@ static PyObject *encode_as(PyObject *self, PyObject *text, double dropout, unsig
                            PyObject *(*make)(const attend_tokenizer *, const attend_ids *, int))
 {
     Py_ssize_t size;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    const char *bytes = core_utf8(text, "text", &size);
     attend_ids ids = { 0 };
     if (!bytes) return NULL;
     const int status = attend_tokenizer_encode(tokenizer_of(self), bytes, (size_t)size, &ids, dropout, seed, 0);
@@ -125,7 +133,7 @@ static PyObject *encode(PyObject *self, PyObject *arguments, PyObject *keywords)
     PyObject *text;
     double dropout = 0;
     unsigned long long seed = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|$dK:encode", names, &text, &dropout, &seed)) return NULL;
+    if (!core_parse(arguments, keywords, "U|$dO&:encode", names, &text, &dropout, core_uint64, &seed)) return NULL;
     return encode_as(self, text, dropout, seed, id_at);
 }
 
@@ -182,7 +190,7 @@ PyDoc_STRVAR(normalize_doc,
 static PyObject *normalize(PyObject *self, PyObject *text)
 {
     Py_ssize_t size;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    const char *bytes = core_utf8(text, "text", &size);
     attend_string out = { 0 };
     if (!bytes) return NULL;
     const int status = attend_tokenizer_normalize(tokenizer_of(self), bytes, (size_t)size, &out);

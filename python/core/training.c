@@ -221,9 +221,13 @@ static PyObject *train(PyObject *self, PyObject *arguments, PyObject *keywords)
     training t = { .notices = NULL };
     int check = 1;
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOOOpO!:_train", names, &train_from, &model_from, &valid,
-                                     &progress, &check, &PyDict_Type, &options))
+    if (!core_parse(arguments, keywords, "OOOOpO!:_train", names, &train_from, &model_from, &valid, &progress, &check,
+                    &PyDict_Type, &options))
         return NULL;
+    if (progress != Py_None && !PyCallable_Check(progress)) {
+        PyErr_SetString(PyExc_TypeError, "on_progress must be a function, or None");
+        return NULL;
+    }
     t.on_progress = progress == Py_None ? NULL : progress;
     t.notices = PyList_New(0);
     training_settings *s = &t.settings;

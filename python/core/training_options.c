@@ -85,9 +85,16 @@ static bool set_number(void *at, const option *o, const char *text)
     }
     if (o->kind == KIND_INT) *(int *)at = (int)x;
     if (o->kind == KIND_UINT64) *(uint64_t *)at = (uint64_t)x;
-    if (o->kind == KIND_SIZE) *(size_t *)at = (size_t)x;
     if (o->kind == KIND_REAL) *(double *)at = x;
     return true;
+}
+
+static bool set_size(size_t *at, const char *text)
+{
+    PyObject *value = PyUnicode_FromString(text);
+    const bool ok = value && core_memory(value, at);
+    Py_XDECREF(value);
+    return ok;
 }
 
 /* "tokens" and "vocab-size" set both sides; an option of a side takes precedence. */
@@ -113,6 +120,7 @@ static bool set_option(training_settings *s, const char *name, const char *text)
         void *at = (char *)s + o->offset;
         if (strcmp(o->name, name) != 0) continue;
         if (o->kind == KIND_CHOICE) return core_choice(text, o->names, name, at);
+        if (o->kind == KIND_SIZE) return set_size(at, text);
         if (o->kind != KIND_FLAG) return set_number(at, o, text);
         if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
             return core_fail(ATTEND_BAD_USAGE, "%s=%.40s: must be True or False", name, text) != NULL;
@@ -140,7 +148,7 @@ static bool read_path(core_paths *path, const training_settings *s, const char *
 {
     PyObject *value;
     const int has = core_dict_find(s->given, name, &value);
-    return has == 0 || (has > 0 && core_paths_read(path, value, name));
+    return has == 0 || (has > 0 && core_path_read(path, value, name));
 }
 
 /* Sets all options of the dict but file names. */
@@ -220,7 +228,7 @@ bool training_settings_read(training_settings *s, PyObject *model, PyObject *opt
     s->given = options;
     s->requested[0] = s->requested[1] = s->vocab_size[0] = s->vocab_size[1] = -1;
     s->chosen = PyDict_New();
-    if (!s->chosen || !core_paths_read(&s->model, model, "model") || !read_path(&s->init_from, s, "init-from") ||
+    if (!s->chosen || !core_path_read(&s->model, model, "model") || !read_path(&s->init_from, s, "init-from") ||
         !read_path(&s->log, s, "log"))
         return false;
     PyObject *fresh;

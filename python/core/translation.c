@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Lines that are translated at once; between them Ctrl-C is obeyed. As the command does. */
+/* Lines that are translated at once, as the command does. */
 enum { MAX_LINES = 4096, MAX_BYTES = 4 << 20 };
 
 typedef struct request {
@@ -16,27 +16,41 @@ typedef struct request {
 
 /* ---- translators ---- */
 
+void model_translator_free(idle_translator *t)
+{
+    attend_translator_free(t->translator);
+    PyMem_Free(t->interrupt);
+    *t = (idle_translator){ .translator = NULL };
+}
+
 /* An idle translator with these options, or a new one. The numbers of lines decide samples, so that a sampling
  * translator is always new. */
-static int take_translator(const request *q, attend_translator **t)
+static int take_translator(const request *q, idle_translator *t)
 {
     for (int i = 0; !q->options.search.sample && i < MODEL_IDLE; i++) {
         idle_translator *idle = &q->result.m->translators[i];
         if (!idle->translator || idle->generation != core_generation ||
             memcmp(&idle->options, &q->options, sizeof q->options) != 0)
             continue;
-        *t = idle->translator;
+        memcpy(t, idle, sizeof *t);
         idle->translator = NULL;
         return ATTEND_OK;
     }
     int status;
-    Py_BEGIN_ALLOW_THREADS status = attend_translator_new_ensemble(t, (const attend_model *const *)q->result.m->models,
-                                                                   q->result.m->count, &q->options);
-    Py_END_ALLOW_THREADS return status;
+    *t = (idle_translator){ .interrupt = PyMem_Calloc(1, sizeof *t->interrupt), .generation = core_generation };
+    if (!t->interrupt) return attend_fail(ATTEND_NO_MEMORY, "no memory for a translator");
+    memcpy(&t->options, &q->options, sizeof q->options); /* with its padding, for memcmp */
+    attend_translator_options o = q->options;
+    o.stop = core_interrupted, o.user = t->interrupt;
+    Py_BEGIN_ALLOW_THREADS status =
+        attend_translator_new_ensemble(&t->translator, (const attend_model *const *)q->result.m->models,
+                                       q->result.m->count, &o);
+    Py_END_ALLOW_THREADS if (status != ATTEND_OK) model_translator_free(t);
+    return status;
 }
 
 /* Keeps a translator for the next call. It replaces one that has other options. */
-static void give_translator(const request *q, attend_translator *t)
+static void give_translator(const request *q, idle_translator *t)
 {
     idle_translator *slot = &q->result.m->translators[0];
     for (int i = 0; i < MODEL_IDLE; i++) {
@@ -46,11 +60,11 @@ static void give_translator(const request *q, attend_translator *t)
             break;
         }
     }
-    attend_translator *old = slot->generation == core_generation ? slot->translator : NULL;
+    idle_translator old = { .translator = NULL };
+    if (slot->translator && slot->generation == core_generation) old = *slot;
     const bool keeps = !q->options.search.sample && !q->dictionary;
-    if (keeps) *slot = (idle_translator){ .translator = t, .generation = core_generation };
-    if (keeps) memcpy(&slot->options, &q->options, sizeof q->options); /* with its padding, for memcmp */
-    attend_translator_free(keeps ? old : t);
+    if (keeps) memcpy(slot, t, sizeof *slot);
+    model_translator_free(keeps ? &old : t);
 }
 
 /* Adds the results of a run to the list. */
@@ -73,19 +87,22 @@ static int chunk_end(const core_texts *lines, int first)
     return end;
 }
 
-static PyObject *run(const request *q, attend_translator *t)
+static PyObject *run(const request *q, const idle_translator *idle)
 {
+    attend_translator *t = idle->translator;
     PyObject *list = PyList_New(q->lines.count);
     int status = ATTEND_OK, end = 0, done = 0;
     unsigned long long translated = 0, non_finite = 0;
     for (int first = 0; list && first < q->lines.count; first += done) {
         if (first >= end) end = chunk_end(&q->lines, first);
-        Py_BEGIN_ALLOW_THREADS status =
-            attend_translator_run_some(t, end - first, q->lines.text + first, q->lines.size + first,
-                                       q->has_prefixes ? q->prefixes.text + first : NULL,
-                                       q->has_prefixes ? q->prefixes.size + first : NULL, &done);
-        Py_END_ALLOW_THREADS if (status != ATTEND_OK) core_raise(status);
-        if (status != ATTEND_OK || !add_results(q, t, first, done, list) || PyErr_CheckSignals() < 0) Py_CLEAR(list);
+        core_interrupt_begin(idle->interrupt);
+        status = attend_translator_run_some(t, end - first, q->lines.text + first, q->lines.size + first,
+                                            q->has_prefixes ? q->prefixes.text + first : NULL,
+                                            q->has_prefixes ? q->prefixes.size + first : NULL, &done);
+        const bool stops = core_interrupt_end(idle->interrupt);
+        if (status != ATTEND_OK && !stops) core_raise(status);
+        if (stops || status != ATTEND_OK || !add_results(q, t, first, done, list) || PyErr_CheckSignals() < 0)
+            Py_CLEAR(list);
         for (int i = 0; list && i < done; i++) {
             const attend_line_result *r = attend_translator_result(t, i);
             translated += !r->fault && *r->hypotheses[0].text, non_finite += r->is_non_finite;
@@ -105,7 +122,7 @@ static void request_free(request *q)
 
 static PyObject *run_request(request *q)
 {
-    attend_translator *t = NULL;
+    idle_translator t = { .translator = NULL };
     int status = ATTEND_OK;
     if (q->result.attention == ATTENTION_ALL) {
         if (!model_single(q->result.m, "return_attention='all'") || !core_texts_have_no_nul(&q->lines, "lines"))
@@ -115,12 +132,12 @@ static PyObject *run_request(request *q)
     if (status == ATTEND_OK) status = take_translator(q, &t);
     if (status != ATTEND_OK) return core_raise(status);
     const unsigned generation = core_generation;
-    PyObject *list = run(q, t);
+    PyObject *list = run(q, &t);
     if (generation == core_generation) {
         if (list)
-            give_translator(q, t);
+            give_translator(q, &t);
         else
-            attend_translator_free(t);
+            model_translator_free(&t);
     }
     return list;
 }
@@ -153,7 +170,7 @@ static bool read_dictionary(request *q, PyObject *from)
 {
     core_paths path;
     if (from == Py_None) return true;
-    if (!core_paths_read(&path, from, "dictionary")) return false;
+    if (!core_path_read(&path, from, "dictionary")) return false;
     const int status = attend_dictionary_read(&q->dictionary, path.names[0]);
     core_paths_free(&path);
     if (status != ATTEND_OK) core_raise(status);
@@ -268,11 +285,10 @@ PyObject *model_translate(PyObject *self, PyObject *arguments, PyObject *keyword
     int shortlist = 0;
     request_init(&q, self);
     attend_search_options *s = &q.options.search;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$iidddOiipOpOspOii:translate", names, &c.lines, &s->beam,
-                                     &s->n_best, &s->length_penalty, &s->coverage_penalty, &s->length_ratio,
-                                     &c.length_extra, &s->max_length, &s->no_repeat_ngram, &shortlist, &c.prefixes,
-                                     &c.replace_unknown, &c.dictionary, &c.unit, &c.alignment, &c.attention,
-                                     &q.options.batch_tokens, &q.options.max_tokens))
+    if (!core_parse(arguments, keywords, "O|$iidddOiipOpOspOii:translate", names, &c.lines, &s->beam, &s->n_best,
+                    &s->length_penalty, &s->coverage_penalty, &s->length_ratio, &c.length_extra, &s->max_length,
+                    &s->no_repeat_ngram, &shortlist, &c.prefixes, &c.replace_unknown, &c.dictionary, &c.unit,
+                    &c.alignment, &c.attention, &q.options.batch_tokens, &q.options.max_tokens))
         return NULL;
     s->shortlist = shortlist;
     PyObject *list = read_common(&q, &c) ? run_request(&q) : NULL;
@@ -319,11 +335,10 @@ PyObject *model_sample(PyObject *self, PyObject *arguments, PyObject *keywords)
     unsigned long long seed = 0;
     request_init(&q, self);
     attend_search_options *s = &q.options.search;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$ididKdOiiOpOspOii:sample", names, &c.lines, &s->n_best,
-                                     &s->temperature, &s->top_k, &s->top_p, &seed, &s->length_ratio, &c.length_extra,
-                                     &s->max_length, &s->no_repeat_ngram, &c.prefixes, &c.replace_unknown,
-                                     &c.dictionary, &c.unit, &c.alignment, &c.attention, &q.options.batch_tokens,
-                                     &q.options.max_tokens))
+    if (!core_parse(arguments, keywords, "O|$ididO&dOiiOpOspOii:sample", names, &c.lines, &s->n_best, &s->temperature,
+                    &s->top_k, &s->top_p, core_uint64, &seed, &s->length_ratio, &c.length_extra, &s->max_length,
+                    &s->no_repeat_ngram, &c.prefixes, &c.replace_unknown, &c.dictionary, &c.unit, &c.alignment,
+                    &c.attention, &q.options.batch_tokens, &q.options.max_tokens))
         return NULL;
     s->sample = true, s->seed = seed;
     PyObject *list = read_common(&q, &c) ? run_request(&q) : NULL;

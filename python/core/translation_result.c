@@ -20,10 +20,10 @@ static const char *const hypothesis_fields[] = {
     "ids",
     "the tokens as numbers, a list, without the end",
     "alignment",
-    "links between words, a list of (source, target); None: not requested, or no attention",
+    "links between words, a list of (source, target); None: not requested, no attention, or a fault",
     "attention",
     "an Array of the weights: (tokens, source tokens), or (layers, heads, tokens, source tokens) with "
-    "return_attention='all'; None: not requested, or no attention",
+    "return_attention='all'; None: not requested, no attention, or a fault",
     NULL,
 };
 
@@ -84,8 +84,16 @@ static PyObject *numbers(const int *ids, int count)
     return list;
 }
 
+/* Whether a line without weights has an empty map: an empty line, for a model that has attention. */
+static bool has_empty_map(const translation_request *q, const attend_line_result *r)
+{
+    const attend_config *config = attend_model_config(q->m->models[0]);
+    return !r->fault && !r->source && attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS) > 0;
+}
+
 static PyObject *alignment_of(const translation_request *q, const attend_line_result *r, const attend_hypothesis *h)
 {
+    if (q->alignment && !h->weights && has_empty_map(q, r)) return PyList_New(0);
     if (!q->alignment || !h->weights) return Py_NewRef(Py_None);
     attend_word_link *links = PyMem_Calloc((size_t)h->count + 1, sizeof *links);
     if (!links) return PyErr_NoMemory();
@@ -115,13 +123,24 @@ static PyObject *all_weights(const translation_request *q, const char *line, con
     return array;
 }
 
+/* The same of an empty translation: a map without rows. */
+static PyObject *no_weights(const translation_request *q, const attend_line_result *r)
+{
+    const attend_config *config = attend_model_config(q->m->models[0]);
+    const Py_ssize_t shape[4] = { attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS),
+                                  attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS), 0, r->source_count };
+    void *data = NULL;
+    return core_array_new(4, shape, &data);
+}
+
 static PyObject *attention_of(const translation_request *q, const char *line, const attend_line_result *r,
                               const attend_hypothesis *h)
 {
-    if (q->attention == ATTENTION_NONE || !h->weights || h->count == 0) return Py_NewRef(Py_None);
-    if (q->attention == ATTENTION_ALL) return all_weights(q, line, h);
-    const Py_ssize_t shape[2] = { h->count + 1, r->source_count };
     void *data = NULL;
+    if (q->attention == ATTENTION_NONE || (!h->weights && !has_empty_map(q, r))) return Py_NewRef(Py_None);
+    if (q->attention == ATTENTION_ALL) return h->count ? all_weights(q, line, h) : no_weights(q, r);
+    const Py_ssize_t shape[2] = { h->weights ? h->count + 1 : 0, r->source_count };
+    if (!h->weights) return core_array_new(2, shape, &data);
     PyObject *array = core_array_new(2, shape, &data);
     if (array) memcpy(data, h->weights, (size_t)(shape[0] * shape[1]) * sizeof *h->weights);
     return array;

@@ -226,7 +226,8 @@ int attend_aligner_train(attend_aligner *a)
                                      .hmm_iterations = o->hmm_iterations,
                                      .max_bytes = o->memory > 0 ? (double)o->memory - pair_bytes(&a->added) : INFINITY,
                                      .progress = o->progress,
-                                     .user = o->user };
+                                     .user = o->user,
+                                     .stop = o->stop };
     const int status = attend_alignment_model_train(&a->model, &pairs, &how);
     a->is_trained = status == ATTEND_OK;
     if (status != ATTEND_OK) attend_alignment_model_free(&a->model);

@@ -142,6 +142,7 @@ int attend_alignment_directed(const alignment_space *s, int direction, int sourc
 typedef struct training {
     alignment_model *m;
     const alignment_pairs *pairs;
+    const alignment_training *how;
     atomic_size_t next;                   /* the next pair that no thread has taken */
     atomic_int status;                    /* of the first thread that failed */
     _Atomic uint64_t jumps[2][HMM_JUMPS]; /* as the counts of the lexicon */
@@ -186,6 +187,16 @@ static int run_pair(training *t, alignment_space *s, size_t pair)
     return ATTEND_OK;
 }
 
+static bool must_stop(const training *t)
+{
+    return t->how->stop && t->how->stop(t->how->user);
+}
+
+static int stopped(void)
+{
+    return attend_fail(ATTEND_FAILED, "the training of the word aligner was stopped");
+}
+
 static void run_thread(void *user, int thread)
 {
     (void)thread;
@@ -194,7 +205,7 @@ static void run_thread(void *user, int thread)
     int status = ATTEND_OK;
     for (size_t first; status == ATTEND_OK && (first = atomic_fetch_add(&t->next, CHUNK)) < t->pairs->count;)
         for (size_t pair = first; status == ATTEND_OK && pair < t->pairs->count && pair < first + CHUNK; pair++)
-            status = run_pair(t, &space, pair);
+            status = must_stop(t) ? ATTEND_FAILED : run_pair(t, &space, pair);
     if (status != ATTEND_OK) atomic_store(&t->status, status);
     attend_alignment_space_free(&space);
 }
@@ -217,6 +228,7 @@ static int iterate(training *t, attend_pool *pool)
 {
     atomic_store(&t->next, 0);
     attend_pool_run(pool, attend_pool_threads(pool), run_thread, t);
+    if (atomic_load(&t->status) == ATTEND_FAILED) return stopped();
     if (atomic_load(&t->status) != ATTEND_OK)
         return attend_fail(atomic_load(&t->status), "no memory to train the word aligner");
     attend_lexicon_normalize(&t->m->lexicon);
@@ -242,6 +254,7 @@ static int fill_lexicon(training *t)
     size_t usable = 0;
     int status = ATTEND_OK;
     for (size_t pair = 0; status == ATTEND_OK && pair < p->count; pair++) {
+        if (must_stop(t)) return stopped();
         if (!is_usable(p, pair)) continue;
         usable++;
         status = add_pair(&t->m->lexicon, p->words[0] + p->starts[0][pair], p->lengths[0][pair],
@@ -257,7 +270,7 @@ static int fill_lexicon(training *t)
 
 int attend_alignment_model_train(alignment_model *m, const alignment_pairs *pairs, const alignment_training *how)
 {
-    training t = { .m = m, .pairs = pairs };
+    training t = { .m = m, .pairs = pairs, .how = how };
     attend_pool *pool = NULL;
     const int iterations = how->model1_iterations + how->hmm_iterations;
     *m = (alignment_model){ 0 };

@@ -43,6 +43,7 @@ typedef struct alignment_training {
     /* called before each iteration and at the end, with the number of iterations done; NULL: nothing */
     void (*progress)(void *user, int done, int iterations);
     void *user;
+    bool (*stop)(void *user); /* asked on any thread; NULL: never */
 } alignment_training;
 
 /* *m is the caller's, also after a failure: attend_alignment_model_free. ATTEND_NO_MEMORY; ATTEND_BAD_DATA if there is no

@@ -14,7 +14,8 @@
 static int check_options(const attend_translator_options *o)
 {
     if (!attend_unit_name(o->unit)) return attend_fail(ATTEND_BAD_USAGE, "there is no unit number %d", (int)o->unit);
-    if (o->threads >= 1 && o->threads <= 1024 && o->batch_tokens >= 1 && o->max_tokens >= 1) return ATTEND_OK;
+    if (o->threads >= 1 && o->threads <= 1024 && o->batch_tokens >= 1 && o->max_tokens >= 1)
+        return attend_search_check_options(&o->search);
     return attend_fail(ATTEND_BAD_USAGE,
                        "invalid options: threads %d (1 to 1024), batch_tokens %d and max_tokens %d (at least 1)",
                        o->threads, o->batch_tokens, o->max_tokens);

@@ -49,21 +49,33 @@ static void make_batches(attend_translator *t)
 
 /* ---- decoding ---- */
 
+static const char stopped[] = "translating was stopped";
+
+static bool must_stop(void *user, int source)
+{
+    const attend_translator_options *o = user;
+    (void)source;
+    return o->stop(o->user);
+}
+
 static int decode_batch(attend_translator *t, attend_ctx *const *contexts, translator_batch *b)
 {
-    const attend_search_options *options = &t->setup.o.search;
+    attend_translator_options *o = &t->setup.o;
+    const attend_search_options *options = &o->search;
+    if (o->stop && o->stop(o->user)) return attend_fail(ATTEND_FAILED, stopped);
     translator_line **lines = attend_memory_zeroed((size_t)b->count, sizeof *lines);
     if (!lines) return attend_fail(ATTEND_NO_MEMORY, "no memory for a batch of %d lines", b->count);
     for (int i = 0; i < b->count; i++) lines[i] = line_at(t, b->first + i);
-    const translator_hooks hooks = { 0 };
+    const translator_hooks hooks = { .stop = o->stop ? must_stop : NULL, .user = o };
     int status = attend_translator_search(&b->search, contexts, &t->setup, options, lines, b->count, &hooks);
-    const bool one_by_one = status == ATTEND_FAILED;
-    if (one_by_one) status = ATTEND_OK;
+    const bool one_by_one = status == ATTEND_FAILED, is_stopped = o->stop && o->stop(o->user);
+    if (is_stopped) status = attend_fail(ATTEND_FAILED, stopped);
+    if (one_by_one && !is_stopped) status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < b->count; i++)
         status = one_by_one ? attend_translator_decode_line(contexts, &t->setup, options, lines[i], &hooks)
                             : attend_translator_write(lines[i], b->search, i);
     attend_memory_free(lines);
-    return status;
+    return o->stop && o->stop(o->user) ? attend_fail(ATTEND_FAILED, stopped) : status;
 }
 
 /* Keeps the status and the message, which belongs to this thread. */

@@ -48,6 +48,8 @@ typedef struct learner {
     int64_t min_count;
 } learner;
 
+enum { CHECK_EVERY = 1 << 16 }; /* sites, after which to ask whether to stop */
+
 /* ---- the queue ---- */
 
 static int compare_tokens(const attend_string_table *s, int a, int b)
@@ -218,9 +220,16 @@ static int make_token(learner *l, int p, bool *made, int *token)
     return *made ? attend_bpe_add_merge(l->t, left, right) : status;
 }
 
+static int check_stop(const learner *l)
+{
+    const bool stops = l->t->stop && l->t->stop(l->t->stop_user);
+    return stops ? attend_fail(ATTEND_FAILED, "learning the tokenizer was stopped") : ATTEND_OK;
+}
+
 static int merge_all(learner *l, int size)
 {
     int status = enqueue_new(l, 0), p;
+    if (status == ATTEND_OK) status = check_stop(l);
     while (status == ATTEND_OK && l->t->tokens.count < size && (p = best_pair(l)) != NONE) {
         const size_t known = l->pair_count;
         int token = 0;
@@ -228,6 +237,7 @@ static int merge_all(learner *l, int size)
         status = make_token(l, p, &made, &token);
         if (made && status == ATTEND_OK) status = merge_everywhere(l, p, token);
         if (status == ATTEND_OK) status = enqueue_new(l, known);
+        if (status == ATTEND_OK) status = check_stop(l);
     }
     return status;
 }
@@ -269,7 +279,10 @@ static int lay_out_sites(learner *l)
         }
     }
     l->sites[n] = (site){ NONE, n - 1, n, 0, NONE, NONE, NONE };
-    for (int i = 0; i < n && status == ATTEND_OK; i++) status = link_site(l, i);
+    for (int i = 0; i < n && status == ATTEND_OK; i++) {
+        status = link_site(l, i);
+        if (status == ATTEND_OK && i % CHECK_EVERY == 0) status = check_stop(l);
+    }
     return status;
 }
 

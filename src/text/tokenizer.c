@@ -167,7 +167,9 @@ int attend_tokenizer_learn_shared(attend_tokenizer **out, const attend_tokenizer
     }
     if (status == ATTEND_OK) {
         const int size = options->vocab_size ? options->vocab_size : kind->default_size ? kind->default_size : INT_MAX;
+        t->stop = options->stop, t->stop_user = options->stop_user;
         status = kind->learn(t, &parts, size, options->min_count);
+        t->stop = NULL;
     }
     attend_string_table_free(&parts);
     if (status == ATTEND_OK) status = kind->finish(t);

@@ -66,6 +66,8 @@ struct attend_tokenizer {
     size_t merge_capacity;
     attend_pair_table merge_of; /* the token that a pair makes */
     unsigned char *whole;       /* (tokens) whether its text is encoded as this one token */
+    bool (*stop)(void *user);   /* of the options, while it learns */
+    void *stop_user;
 };
 
 /* attend_tokenizer_learn, on the ranks of a job: `next` supplies a part of the lines on each (ranks NULL: all of them). The

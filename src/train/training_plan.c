@@ -114,7 +114,7 @@ static size_t memory_limit(const training_run *run)
 static size_t context_limit(const training_run *run, int shard_tokens)
 {
     const size_t limit = memory_limit(run),
-                 fixed = fixed_bytes(run, attend_params_size(run->model->params), 1, shard_tokens, is_alone(run));
+                 fixed = fixed_bytes(run, attend_params_size(run->model->params), 1, shard_tokens, rank_count(run));
     return limit == 0 ? 0 : limit > fixed ? limit - fixed : 1;
 }
 

@@ -184,3 +184,11 @@ def test_numpy():
     mask = np.zeros((3, 5), dtype=bool)
     mask[:, 1] = True
     assert np.asarray(attend.attention(q, k, mask=mask, return_weights=True)[1])[..., 1].min() == 1
+
+
+def test_scores_are_returned():
+    q, k = numbers(1, 2, 4), numbers(1, 3, 4, seed=2)
+    o = attend.Attention(q, k, return_weights=True, return_scores=True)
+    context, weights, scores = attend.attention(q, k, return_weights=True, return_scores=True)
+    assert [bytes(x) for x in (context, weights, scores)] == [bytes(x) for x in (o.context, o.weights, o.scores)]
+    assert bytes(attend.attention(q, k, return_scores=True)[1]) == bytes(scores)

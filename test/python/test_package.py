@@ -29,6 +29,7 @@ def run(*program, **options):
 
 USE = """
 import attend, concurrent.futures
+from collections.abc import Mapping
 from typing import assert_type
 
 m = attend.Model.load("m", threads=2)
@@ -38,8 +39,17 @@ assert_type(t.attention, attend.Array | None)
 assert_type(m.submit("a", timeout=1), concurrent.futures.Future[attend.Translation])
 assert_type(m.score([("a", "b")])[0].token_log_probabilities, list[float])
 assert_type(attend.bleu(["a"], ["a"]), float)
-end: str = attend.train("t", "m", on_progress=lambda p: p.update > 3).end
+end: str = attend.train("t", b"m", on_progress=lambda p: p.update > 3, hidden=256, init_from=b"x").end
+parameters: Mapping[str, bytes] = {}
+attend.attention(b"", b"", heads=2, parameters=parameters, lengths=[1])
 """
+
+WRONG = {
+    "beam": 'attend.Model.load("m").translate("a line", beam="5")',
+    "hidden": 'attend.train("t", "m", hidden="many")',
+    "hiden": 'attend.train("t", "m", hiden=3)',
+    "haeds": 'attend.attention(b"", b"", haeds=2)',
+}
 
 
 @pytest.mark.skipif(not has("mypy") or IS_SANITIZED, reason="needs mypy")
@@ -50,10 +60,16 @@ def test_types(tmp_path):
     (tmp_path / "use.py").write_text(USE)
     run(*strict, tmp_path / "use.py", env=environment, cwd=tmp_path)
     run(*strict, "-p", "attend", "--exclude", "torch", env=environment, cwd=tmp_path)
-    wrong = 'import attend\nattend.Model.load("m").translate("a line", beam="5")\n'
-    (tmp_path / "wrong.py").write_text(wrong)
+    (tmp_path / "wrong.py").write_text("\n".join(["import attend", *WRONG.values()]))
     result = subprocess.run([*strict, tmp_path / "wrong.py"], capture_output=True, text=True, env=environment, check=False)
-    assert "beam" in result.stdout
+    assert all(word in result.stdout for word in WRONG)
+
+
+def test_options_of_training_have_types(model):
+    """Every field of a configuration but the sizes of vocabularies, which follow from the data."""
+    typed = (PACKAGE / "_options.pyi").read_text(encoding="utf-8")
+    for name in model.config:
+        assert f"    {name.replace('-', '_')}: " in typed or name in ("source-vocab", "target-vocab"), name
 
 
 @pytest.mark.skipif(not has("mypy") or IS_SANITIZED, reason="needs mypy")

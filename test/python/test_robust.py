@@ -241,16 +241,51 @@ def test_no_other_module_is_needed():
     assert run.stdout.strip() == "[]"
 
 
+def words(count, seed, letters=3):
+    """A line of words of a few letters, of which there are many."""
+    line = []
+    for _ in range(count):
+        seed = (seed * 6364136223846793005 + 1442695040888963407) % 2**64
+        line.append("".join(chr(97 + (seed >> (33 + 4 * k)) % 16) for k in range(letters)))
+    return " ".join(line)
+
+
+# Each takes much longer than a minute.
+LONG = {
+    "translate": lambda m: m.translate(["one two three two"] * 20000, beam=200),
+    "sample": lambda m: m.sample(["one two three"] * 20000, n=500),
+    "learn": lambda m: attend.Tokenizer.learn([words(200, i, 7) for i in range(5000)], vocab_size=10**6),
+    "ter": lambda m: attend.ter([words(100, i, 1) for i in range(20000)], [words(100, ~i, 1) for i in range(20000)]),
+    "aligner": lambda m: attend.Aligner.train([(words(20, i), words(20, ~i)) for i in range(5000)],
+                                              model1_iterations=1000, hmm_iterations=1000, threads=2),
+}
+
+
 @pytest.mark.skipif(IS_SANITIZED, reason="too slow under AddressSanitizer")
-def test_interrupt(model, lines):
-    """Ctrl-C ends a long translation between two parts, and the model can be used afterwards."""
-    main = threading.main_thread()
-    timer = threading.Timer(0.3, lambda: signal.pthread_kill(main.ident, signal.SIGINT))
+@pytest.mark.parametrize("name", LONG)
+def test_interrupt(name, model):
+    """Ctrl-C ends a long call within a second, here with room for a busy machine, and leaves nothing broken."""
+    sent = []
+    timer = threading.Timer(4, lambda: (sent.append(time.monotonic()),
+                                        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(1000):
-            model.translate(list(lines) * 100)
+        LONG[name](model)
+    assert time.monotonic() - sent[0] < 5
     assert model.translate(["one"])[0].fault is None
+    assert attend.ter(["a"], ["a"]) == 0
+
+
+def test_handlers_of_signals(model, lines):
+    """A handler that raises nothing does not end a call."""
+    seen = []
+    old = signal.signal(signal.SIGUSR1, lambda *_: seen.append(1))
+    expected = model.translate(lines * 20, beam=20)
+    timer = threading.Timer(0.2, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1))
+    timer.start()
+    while not seen:
+        assert model.translate(lines * 20, beam=20) == expected
+    signal.signal(signal.SIGUSR1, old)
 
 
 def test_documentation():

@@ -90,3 +90,25 @@ def test_no_copy_and_no_surprise():
     with pytest.raises(attend.UsageError):
         attend.torch.attention(q.double(), k.double(), heads=3)
     assert torch.from_dlpack(attend.attention(q.detach(), k.detach())).shape == (2, 3, 8)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_masks_and_scores(weights):
+    """A mask may be a view; the scores come last, and have no gradient."""
+    q, k, v = tensors((2, 3, 8), (2, 5, 8), (2, 5, 8), dtype=torch.float32)
+    mask = torch.tensor([[True, False, True, True, False]] * 3)
+    lengths = torch.tensor([[5, 9], [4, 9]])[:, 0]
+    result = attend.torch.attention(
+        q, k, v, mask=mask.expand(2, 3, 5), lengths=lengths, return_weights=weights, return_scores=True
+    )
+    assert len(result) == 2 + weights
+    context, scores = result[0], result[-1]
+    inner = (q @ k.transpose(1, 2) / 8**0.5)[:, None]
+    allowed = (mask & (torch.arange(5) < lengths[:, None, None]))[:, None]
+    assert torch.allclose(scores[allowed], inner[allowed], atol=1e-5)
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=allowed[:, 0])
+    assert torch.allclose(context, expected, atol=1e-5) and not scores.requires_grad
+    context.square().sum().backward()
+    gradient, q.grad = q.grad, None
+    expected.square().sum().backward()
+    assert torch.allclose(gradient, q.grad, atol=1e-4)
