@@ -103,8 +103,9 @@ void progress_plan(void *user, const attend_plan *p)
                  p->lowercase[1] ? "; lower case" : "", (double)p->parameters * 1e-6);
     attend_print(v->to, "memory      about %zu MiB\nupdates     about %llu per epoch", p->bytes >> 20,
                  (unsigned long long)p->updates_per_epoch);
-    if (p->epochs && p->updates >= p->epochs * p->updates_per_epoch)
-        attend_print(v->to, ", %llu epochs", (unsigned long long)p->epochs);
+    if (p->epochs && p->updates + p->epochs > p->epochs * p->updates_per_epoch) /* those per epoch are rounded up */
+        attend_print(v->to, ", %llu in %llu epoch%s", (unsigned long long)p->updates, (unsigned long long)p->epochs,
+                     p->epochs == 1 ? "" : "s");
     else if (p->updates)
         attend_print(v->to, ", at most %llu", (unsigned long long)p->updates);
     if (p->valid_pairs) attend_print(v->to, "; validation every %llu", (unsigned long long)p->valid_every);
