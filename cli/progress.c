@@ -202,10 +202,14 @@ static void estimate(progress_view *v, const attend_progress *p)
     if (v->estimated || p->update < v->first + UPDATES || seconds < SECONDS) return;
     v->estimated = true;
     const double each = seconds / (double)(p->update - v->first);
-    progress_time_text(each * (double)v->per_epoch, epoch, sizeof epoch);
+    const double of_epoch = each * (double)v->per_epoch;
+    if (of_epoch < 1)
+        snprintf(epoch, sizeof epoch, "less than 1s");
+    else
+        progress_time_text(of_epoch, epoch, sizeof epoch);
     erase_line(v);
     add_time_left(p, ", ", left, sizeof left);
-    attend_print(v->to, "time        about %s per epoch%s\n", epoch, left);
+    attend_print(v->to, "time        %s%s per epoch%s\n", of_epoch < 1 ? "" : "about ", epoch, left);
 }
 
 /* Prints the state as a line that stays, or as the status line of a terminal, which the next one replaces. */
