@@ -9,6 +9,7 @@
 #include "plugin_option.h"
 #include "stream_copies.h"
 #include "terminal.h"
+#include "unit_option.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,6 +50,7 @@ static const option table[] = {
       OPTION_INPUT, AT(gold), 0, 0, NULL },
     { "gold-pairs", "PAIRS", "the pairs to which the links of --gold belong (default: the test pairs)", OPTION_PAIRS,
       AT(gold_pairs), 0, 0, NULL },
+    UNIT_OPTION(AT(unit), "rows and columns of the maps in comparison.html"),
     { "format", NULL, "format of the table on standard output", OPTION_CHOICE, AT(format), 0, 0, formats },
     { "json", NULL, "short for --format json", OPTION_FLAG, AT(json), 0, 0, NULL },
     PLUGIN_OPTION(AT(plugins)),

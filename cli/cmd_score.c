@@ -127,9 +127,10 @@ static void print_totals(const totals *t, const settings *s)
         perplexity_print(stderr, &t->lines);
     } else if (!s->quiet) {
         char text[PERPLEXITY_TEXT];
-        attend_print(stderr, "%llu pairs, %llu target tokens (end tokens included): log p %.2f, perplexity %s",
-                     t->pairs, t->rows, t->log_probability, perplexity_text(text, 4, perplexity_of_pairs));
-        if (t->faults) attend_print(stderr, "; %llu pairs not scored", t->faults);
+        attend_print(stderr, "%llu pair%s, %llu target tokens (end tokens included): log p %.2f, perplexity %s",
+                     t->pairs, t->pairs == 1 ? "" : "s", t->rows, t->log_probability,
+                     perplexity_text(text, 4, perplexity_of_pairs));
+        if (t->faults) attend_print(stderr, "; %llu pair%s not scored", t->faults, t->faults == 1 ? "" : "s");
         attend_print(stderr, "\n");
     }
 }

@@ -29,7 +29,7 @@ typedef struct compare_settings {
     pairs_list test, gold_pairs;
     long long beam, samples;
     double length_penalty;
-    int bleu_tokens, format;
+    int bleu_tokens, format, unit;
     bool ignore_case, json;
 } compare_settings;
 

@@ -41,6 +41,7 @@ int comparison_maps(const comparison *c)
                                     .sources = (const char *const *)test->sources.items,
                                     .targets = targets,
                                     .pair_count = pairs,
+                                    .unit = c->s->unit,
                                     .title = "attend compare" };
     char *page = status == ATTEND_OK ? comparison_path(c, NULL, "comparison.html") : NULL;
     if (status == ATTEND_OK && !page) status = ATTEND_NO_MEMORY;

@@ -60,13 +60,13 @@ const char *perplexity_text(char text[PERPLEXITY_TEXT], int digits, double x)
 void perplexity_print(FILE *to, const perplexity *p)
 {
     char text[PERPLEXITY_TEXT];
-    attend_print(to, "%llu lines, %llu tokens (line ends included): log p %.2f, perplexity", p->lines,
-                 p->units[PERPLEXITY_TOKEN] + p->lines, p->log_probability);
+    attend_print(to, "%llu line%s, %llu tokens (line ends included): log p %.2f, perplexity", p->lines,
+                 p->lines == 1 ? "" : "s", p->units[PERPLEXITY_TOKEN] + p->lines, p->log_probability);
     for (int i = 0; i < PERPLEXITY_UNITS; i++)
         attend_print(to, "%s %s per %s", i ? "," : "", perplexity_text(text, 4, perplexity_of(p, (perplexity_unit)i)),
                      perplexity_unit_name((perplexity_unit)i));
     if (p->unknown) attend_print(to, "; %llu unknown tokens", p->unknown);
-    if (p->faults) attend_print(to, "; %llu lines not scored", p->faults);
+    if (p->faults) attend_print(to, "; %llu line%s not scored", p->faults, p->faults == 1 ? "" : "s");
     attend_print(to, "\n");
 }
 

@@ -103,8 +103,9 @@ void progress_plan(void *user, const attend_plan *p)
                  p->lowercase[1] ? "; lower case" : "", (double)p->parameters * 1e-6);
     attend_print(v->to, "memory      about %zu MiB\nupdates     about %llu per epoch", p->bytes >> 20,
                  (unsigned long long)p->updates_per_epoch);
-    if (p->epochs && p->updates >= p->epochs * p->updates_per_epoch)
-        attend_print(v->to, ", %llu epochs", (unsigned long long)p->epochs);
+    if (p->epochs && p->updates + p->epochs > p->epochs * p->updates_per_epoch) /* those per epoch are rounded up */
+        attend_print(v->to, ", %llu in %llu epoch%s", (unsigned long long)p->updates, (unsigned long long)p->epochs,
+                     p->epochs == 1 ? "" : "s");
     else if (p->updates)
         attend_print(v->to, ", at most %llu", (unsigned long long)p->updates);
     if (p->valid_pairs) attend_print(v->to, "; validation every %llu", (unsigned long long)p->valid_every);
@@ -201,10 +202,14 @@ static void estimate(progress_view *v, const attend_progress *p)
     if (v->estimated || p->update < v->first + UPDATES || seconds < SECONDS) return;
     v->estimated = true;
     const double each = seconds / (double)(p->update - v->first);
-    progress_time_text(each * (double)v->per_epoch, epoch, sizeof epoch);
+    const double of_epoch = each * (double)v->per_epoch;
+    if (of_epoch < 1)
+        snprintf(epoch, sizeof epoch, "less than 1s");
+    else
+        progress_time_text(of_epoch, epoch, sizeof epoch);
     erase_line(v);
     add_time_left(p, ", ", left, sizeof left);
-    attend_print(v->to, "time        about %s per epoch%s\n", epoch, left);
+    attend_print(v->to, "time        %s%s per epoch%s\n", of_epoch < 1 ? "" : "about ", epoch, left);
 }
 
 /* Prints the state as a line that stays, or as the status line of a terminal, which the next one replaces. */

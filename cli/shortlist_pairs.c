@@ -232,7 +232,7 @@ int shortlist_count_pairs(attend_shortlist *list, const attend_model *m, const p
     pair_reader_close(from);
     if (status == ATTEND_OK) status = attend_aligner_train(c.aligner);
     if (status == ATTEND_OK) status = count_all(&c);
-    if (status == ATTEND_OK && !o->quiet) attend_print(stderr, "%llu pairs aligned\n", c.used);
+    if (status == ATTEND_OK && !o->quiet) attend_print(stderr, "%llu pair%s aligned\n", c.used, c.used == 1 ? "" : "s");
     counting_free(&c);
     return status;
 }

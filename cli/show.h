@@ -100,6 +100,7 @@ typedef struct show_models_spec {
     int model_count;
     const char *const *sources, *const *targets; /* (pair_count) */
     int pair_count;
+    int unit; /* attend_unit: rows and columns of the maps */
     const char *title;
 } show_models_spec;
 

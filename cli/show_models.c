@@ -34,6 +34,7 @@ int show_models_page(const show_models_spec *spec, const char *output)
                               .hypothesis = 1,
                               .beam = 1,
                               .threads = 1,
+                              .unit = spec->unit,
                               .memory = MEMORY_DEFAULT,
                               .quiet = true };
     show_job j = { .s = &s, .view = ATTEND_VIEW_OPTIONS_INIT };

@@ -358,6 +358,14 @@ uint64_t attend_batches_pools(const attend_batches *b)
     return b->pools;
 }
 
+int attend_batches_in_pool(attend_batches *b, uint64_t epoch, uint64_t pool, int *count)
+{
+    const int status = make_pool(b, epoch, pool);
+    b->ready = false; /* not a position of training */
+    *count = b->batch_count;
+    return status;
+}
+
 double attend_batches_progress(const attend_batches *b, const attend_batch_position *p)
 {
     const double in_pool = b->ready && p->pool == b->pool ? (double)p->batch / b->batch_count : 0;

@@ -77,5 +77,7 @@ int attend_batches_pair(attend_batches *b, uint64_t epoch, uint64_t number, int 
 double attend_batches_progress(const attend_batches *b, const attend_batch_position *p);
 /* The number of pools of an epoch. */
 uint64_t attend_batches_pools(const attend_batches *b);
+/* The number of batches of a pool, which depends on the epoch. ATTEND_IO. */
+int attend_batches_in_pool(attend_batches *b, uint64_t epoch, uint64_t pool, int *count);
 
 #endif

@@ -22,7 +22,10 @@ static const kind kinds[ATTEND_FINDING_KINDS] = {
                                 "monolingual lines are for "
                                 "the task language-model." },
     [ATTEND_FINDING_MANY_TABS] = { "tabs", STOPS, "lines with more than one TAB",
-                                   "Remove further columns (cut -f 1,2), or write TABs inside a sentence as spaces." },
+                                   "Remove further columns (cut -f 1,2), or write TABs inside a sentence as spaces. "
+                                   "For lemma, form and features, write lemma, space, features, TAB, form: awk -F "
+                                   "'\\t' "
+                                   "'{ print $1 \" \" $3 \"\\t\" $2 }'" },
     [ATTEND_FINDING_TOO_LONG] = { "too-long", STOPS, "lines of more than 16 MiB",
                                   "Put a line feed after each sentence; if there are line feeds already, this is not a "
                                   "text." },

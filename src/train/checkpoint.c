@@ -631,12 +631,21 @@ static int get_valid_every(const attend_tensor_file *file, const char *path, uin
                                                                 : bad_number(path, "option", "valid-every", text);
 }
 
+/* The number of updates for which the learning rates were planned. */
+static int get_scheduled(const attend_tensor_file *file, const char *path, uint64_t *updates)
+{
+    const char *text = attend_tensor_file_metadata(file, "training.option.updates");
+    if (!text) return ATTEND_OK;
+    return read_count(text, INT64_MAX, updates) ? ATTEND_OK : bad_number(path, "option", "updates", text);
+}
+
 static int load_state(training_run *run)
 {
     const char *path = attend_training_path(run, ".checkpoint");
     int status = get_state(run->checkpoint, path, &run->state);
     if (status == ATTEND_OK && run->intervals.valid_every == 0) /* else a rollback */
         status = get_valid_every(run->checkpoint, path, &run->intervals.valid_every);
+    if (status == ATTEND_OK) status = get_scheduled(run->checkpoint, path, &run->intervals.scheduled);
     if (status == ATTEND_OK) status = get_id(run->checkpoint, path, &run->id);
     if (status == ATTEND_OK) status = get_digits(run->checkpoint, path, "replaces", run->replaces);
     if (status != ATTEND_OK || is_other_device(run->checkpoint)) return status;

@@ -5,6 +5,7 @@
 #include "core/machine_memory.h"
 #include "core/memory.h"
 #include "core/status.h"
+#include "text/batches.h"
 #include "train/gradient_tree.h"
 #include <attend/device.h>
 #include <limits.h>
@@ -256,17 +257,57 @@ static void plan_intervals(training_run *run, bool resumed)
     n->log_every = o->log_every ? o->log_every : attend_train_defaults().log_every;
 }
 
-int attend_training_plan(training_run *run, attend_plan *plan)
+/* The number of batches of a run, or, if it is not limited to epochs, of one epoch. Batches are grouped as in training;
+ * beyond MAX_PAIRS pairs, the pools that were grouped stand for the others. */
+static int count_batches(const training_run *run, uint64_t epochs, uint64_t *batches)
+{
+    enum { MAX_PAIRS = 500000 };
+    const uint64_t pools = attend_batches_pools(run->batches), pairs = attend_corpus_count(run->train).pairs;
+    const double all = (double)pools * (double)epochs;
+    uint64_t counted = 0, groups = 0;
+    for (uint64_t epoch = 0; epoch < epochs && groups * (pairs / pools) < MAX_PAIRS; epoch++)
+        for (uint64_t pool = 0; pool < pools && groups * (pairs / pools) < MAX_PAIRS; pool++, groups++) {
+            int count;
+            const int status = attend_batches_in_pool(run->batches, epoch, pool, &count);
+            if (status != ATTEND_OK) return status;
+            counted += (uint64_t)count;
+        }
+    *batches = (uint64_t)llround((double)counted * (all / (double)groups));
+    return ATTEND_OK;
+}
+
+/* updates: of all epochs; 0: their number is not limited. */
+static uint64_t total_updates(const training_run *run, uint64_t updates)
+{
+    const uint64_t limit = run->options.updates;
+    return run->options.epochs > 0 && (limit == 0 || updates < limit) ? updates : limit;
+}
+
+/* Batches are not always full, so that there are more than the tokens suggest. Version 0.1 did not count them: a checkpoint
+ * with its number of updates keeps it, for the learning rates depend on it. */
+static int plan_updates(training_run *run)
 {
     const attend_corpus_counts n = attend_corpus_count(run->train);
     const uint64_t rows = n.target_ids + n.pairs, tokens = rows > n.source_ids ? rows : n.source_ids;
-    const uint64_t batch = (uint64_t)run->options.batch_tokens * (uint64_t)run->options.accumulate;
-    run->intervals.updates_per_epoch = (tokens + batch - 1) / batch;
-    run->intervals.total_updates = run->options.updates;
-    if (run->options.epochs > 0 &&
-        (run->intervals.total_updates == 0 ||
-         run->options.epochs * run->intervals.updates_per_epoch < run->intervals.total_updates))
-        run->intervals.total_updates = run->options.epochs * run->intervals.updates_per_epoch;
+    const uint64_t each = (uint64_t)run->options.accumulate, batch = (uint64_t)run->options.batch_tokens * each;
+    const uint64_t epochs = run->options.epochs > 0 ? run->options.epochs : 1, full = (tokens + batch - 1) / batch;
+    training_intervals *to = &run->intervals;
+    uint64_t batches;
+    const int status = count_batches(run, epochs, &batches);
+    if (status != ATTEND_OK) return status;
+    const uint64_t updates = (batches + each - 1) / each;
+    to->updates_per_epoch = (updates + epochs - 1) / epochs;
+    to->total_updates = total_updates(run, updates);
+    if (to->scheduled > 0 && to->scheduled != to->total_updates && to->scheduled == total_updates(run, epochs * full))
+        to->updates_per_epoch = full, to->total_updates = to->scheduled;
+    return ATTEND_OK;
+}
+
+int attend_training_plan(training_run *run, attend_plan *plan)
+{
+    const attend_corpus_counts n = attend_corpus_count(run->train);
+    const int status = plan_updates(run);
+    if (status != ATTEND_OK) return status;
     plan_intervals(run, plan->resumed);
     if (run->options.schedule.kind == ATTEND_SCHEDULE_COSINE && run->options.schedule.updates == 0)
         run->options.schedule.updates = run->intervals.total_updates;

@@ -55,6 +55,7 @@ typedef struct training_intervals {
     uint64_t updates_per_epoch;
     uint64_t total_updates;                      /* 0: unknown */
     uint64_t valid_every, save_every, log_every; /* valid_every: that of a checkpoint, before the plan */
+    uint64_t scheduled;                          /* the updates of the schedule of a checkpoint; 0: it has none */
 } training_intervals;
 
 /* For progress reports: this process only. */

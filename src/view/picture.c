@@ -68,11 +68,20 @@ static double column_width(const picture *p, int k)
     return width;
 }
 
+/* What the labels above the cells of a row of panels take: the cells begin at the same height. */
+static double row_top(const picture *p, int k)
+{
+    double top = 0;
+    for (int i = k * p->across; i < p->count && i < (k + 1) * p->across; i++) top = max(top, p->panels[i].top);
+    return top;
+}
+
 static double row_height(const picture *p, int k)
 {
-    double height = 0;
-    for (int i = k * p->across; i < p->count && i < (k + 1) * p->across; i++) height = max(height, p->panels[i].height);
-    return height;
+    double down = 0;
+    for (int i = k * p->across; i < p->count && i < (k + 1) * p->across; i++)
+        down = max(down, p->panels[i].height - p->panels[i].top);
+    return row_top(p, k) + down;
 }
 
 static attend_canvas_text title_text(const picture *p)
@@ -83,13 +92,12 @@ static attend_canvas_text title_text(const picture *p)
 static void measure(picture *p)
 {
     const double cell = cell_size(p);
-    double top = p->panels[0].top;
     for (int i = 0; i < p->count; i++) attend_panel_measure(&p->canvas, &p->panels[i], cell);
     p->width = 2 * MARGIN - PANEL_GAP, p->title_height = p->title.size ? 1.8 * TITLE : 0;
     double down = -PANEL_GAP;
     for (int k = 0; k < p->across; k++) p->width += column_width(p, k) + PANEL_GAP;
     for (int k = 0; k * p->across < p->count; k++) down += row_height(p, k) + PANEL_GAP;
-    top = p->panels[0].top;
+    const double top = row_top(p, 0);
     p->bar = max(MIN_BAR, fmin(MAX_BAR, down - top));
     p->width = ceil(p->width + BAR_GAP + BAR_WIDTH + BAR_LABELS);
     p->height = ceil(2 * MARGIN + p->title_height + max(down, top + p->bar));
@@ -130,13 +138,12 @@ static void draw(picture *p)
         double x = MARGIN;
         for (int k = 0; k < p->across && row * p->across + k < p->count; k++) {
             const attend_picture_panel *panel = &p->panels[row * p->across + k];
-            /* cells of a row begin at the same height */
-            attend_panel_draw(&p->canvas, panel, x, y + row_height(p, row) - panel->height);
+            attend_panel_draw(&p->canvas, panel, x, y + row_top(p, row) - panel->top);
             x += column_width(p, k) + PANEL_GAP;
         }
         y += row_height(p, row) + PANEL_GAP;
     }
-    draw_bar(p, p->width - MARGIN - BAR_WIDTH - BAR_LABELS, top + p->panels[0].top);
+    draw_bar(p, p->width - MARGIN - BAR_WIDTH - BAR_LABELS, top + row_top(p, 0));
 }
 
 /* ---- the picture ---- */

@@ -189,7 +189,7 @@ expect 0 '0-0' align --input some.letters --unit word
          END { printf "%.4f\n", exp(-all / rows); exit bad > 0 }' >perplexity || { echo "the log-probabilities of the tokens do not sum to that of the pair"; failed=1; }
 grep -q "perplexity $(cut -c1-5 perplexity)" summary || { echo "perplexity $(cat perplexity), but $(cat summary)"; failed=1; }
 expect 0 '"pieces": ["c", "b", "a", "</s>"], "tokens": [' score --model m1 --input two.tsv --per-token --json
-expect 0 '1 pairs not scored' score --model m1 --input two.tsv
+expect 0 '1 pair not scored' score --model m1 --input two.tsv
 
 # evaluate and translate give the same translations
 cut -f1 test.tsv >test.source

@@ -103,6 +103,11 @@ python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' c/c
 is 'points in the picture' 8 "$(grep -c '<circle' c/comparison.svg)" # a score and a best model each
 is 'models with maps' '"name":"dot global" "name":"dot local-p" "name":"two layers"' "$(grep -o '"name":"[^"]*"' c/comparison.html | tr '\n' ' ' | sed 's/ $//')"
 is 'maps of test pairs' '8 8 8' "$(for i in 0 1 2; do grep -o "\"model\":$i," c/comparison.html | wc -l; done | tr '\n' ' ' | sed 's/ $//')"
+cp c/comparison.html by-word.html
+"$attend" compare "$@" --unit character --quiet >/dev/null || fail '--unit fails'
+cmp -s c/comparison.html by-word.html && fail '--unit character does not change the maps'
+"$attend" compare "$@" --unit word --quiet >/dev/null || fail '--unit fails'
+same 'pages by word' c/comparison.html by-word.html
 grep -q 'comparison.svg, comparison.html and the models' printed || fail "no page: $(cat printed)"
 "$attend" compare "$@" --format markdown --quiet >markdown || fail '--format markdown fails'
 is 'rows of the markdown' 6 "$(grep -c '^|' markdown)"

@@ -35,7 +35,7 @@ grep -q "$(printf '\033')" shown && fail "escape sequences on a dumb terminal: $
 
 # ---- epochs: batches are not full, so that an epoch has more updates than its tokens fill ----
 "$attend" train --train pairs.tsv --model epochs $small --epochs 6 --schedule cosine --patience 0 2>shown || fail "training by epochs: $(cat shown)"
-grep -q '^updates     about [0-9]* per epoch, 6 epochs; ' shown || fail "the number of epochs: $(grep ^updates shown)"
+grep -q '^updates     about [0-9]* per epoch, [0-9]* in 6 epochs; ' shown || fail "the number of epochs: $(grep ^updates shown)"
 grep -q '^rate        learning rate 0.001; falls to [0-9.e-]* until update [0-9]*$' shown || fail "the schedule: $(grep ^rate shown)"
 is 'the end of the last epoch' 'epoch 6 100%' "$(grep '^epoch' shown | tail -1 | cut -c 1-12)"
 grep '^epoch 6 ' shown | grep -v 100% | grep -qv 'left$' && fail "no time left before the end: $(grep '^epoch 6' shown)"

@@ -122,6 +122,7 @@ expect 3 'empty.tsv' check --train empty.tsv
 expect 3 'notab.tsv:1' check --train notab.tsv
 expect 3 'notab.tsv:1' train --train notab.tsv --model bad --epochs 1
 expect 3 'tabs.tsv:1' check --train tabs.tsv
+expect 3 'For lemma, form and features, write' check --train tabs.tsv
 expect 3 'bytes.tsv:1' check --train bytes.tsv
 expect 3 'bytes.tsv:1' train --train bytes.tsv --model bad --epochs 1
 expect 3 'nul.tsv:1' check --train nul.tsv

@@ -383,6 +383,40 @@ static void running_out_of_memory(void **state)
     assert_null(get_file(in_folder("short.lock"), NULL));
 }
 
+/* ---- the number of updates ---- */
+
+/* Batches are not full, and the plan knows it. A checkpoint with the plan of version 0.1 keeps that. */
+static void the_plan_has_the_updates_of_all_epochs(void **state)
+{
+    (void)state;
+    for (int accumulate = 1; accumulate <= 3; accumulate += 2) {
+        attend_train_options o = options_for("planned");
+        attend_plan plan;
+        attend_train_end end;
+        const attend_train_events events = { .user = &plan, .plan = copy_plan };
+        o.fresh = true;
+        o.epochs = 5, o.updates = 0, o.batch_tokens = 25, o.accumulate = accumulate;
+        o.schedule.kind = ATTEND_SCHEDULE_COSINE;
+        assert_ok(attend_train(&o, &events, &end));
+        uint64_t last = 0;
+        char *log = log_of("planned");
+        for (const char *at = log; (at = strstr(at, "\"update\": ")); at++) last = strtoull(at + 10, NULL, 10);
+        free(log);
+        assert_true(plan.updates == last && plan.schedule.updates == last);
+        assert_true(plan.updates <= 5 * plan.updates_per_epoch && plan.updates + 5 > 5 * plan.updates_per_epoch);
+
+        const uint64_t rows = plan.target_tokens + plan.pairs,
+                       tokens = rows > plan.source_tokens ? rows : plan.source_tokens,
+                       batch = (uint64_t)(25 * accumulate), before = 5 * ((tokens + batch - 1) / batch);
+        assert_true(before < last || accumulate > 1);
+        o.schedule.updates = before, o.updates = 6;
+        assert_ok(attend_train(&o, &events, &end));
+        o.fresh = false, o.schedule.updates = 0, o.updates = 0;
+        assert_ok(attend_train(&o, &events, &end));
+        assert_true(plan.resumed && plan.schedule.updates == before);
+    }
+}
+
 /* ---- divergence ---- */
 
 typedef struct notices {
@@ -583,6 +617,7 @@ int main(void)
         cmocka_unit_test(patience_ends_training),
         cmocka_unit_test(memory_does_not_make_threads_matter),
         cmocka_unit_test(running_out_of_memory),
+        cmocka_unit_test(the_plan_has_the_updates_of_all_epochs),
         cmocka_unit_test(divergence_rolls_back_and_then_stops),
         cmocka_unit_test(a_non_finite_validation_loss_is_divergence),
         cmocka_unit_test(non_finite_weights_are_not_saved),

@@ -147,6 +147,35 @@ static void panels(void **state)
     for (int i = 0; i < 2; i++) sample_map_free(m[i]);
 }
 
+/* Maps side by side begin at the same height, also if one has more rows than another. */
+static void panels_begin_at_the_same_height(void **state)
+{
+    (void)state;
+    attend_string out = { 0 };
+    attend_view_options o = ATTEND_VIEW_OPTIONS_INIT;
+    const attend_view_model models[] = { { "first", -1, -1 }, { "second", -1, -1 } };
+    sample_map *m[] = { sample_map_new("the house", "das Haus heute dort", NULL, 1, 1, 0.5),
+                        sample_map_new("the house", "maison", NULL, 1, 1, 0.5) };
+    o.models = models, o.model_count = 2, m[1]->map.model = 1;
+    const attend_panel both[] = { { &m[0]->map, -1, -1 }, { &m[1]->map, -1, -1 } };
+    assert_ok(attend_view_panels(both, 2, 2, &o, ATTEND_PICTURE_SVG, &out));
+    double first = -1;
+    int frames = 0;
+    for (const char *at = out.text; (at = strstr(at, "<rect ")); at++) {
+        double y;
+        int size = 0;
+        if (sscanf(at, "<rect x=\"%*f\" y=\"%lf\" width=\"%*f\" height=\"%*f\" stroke-width=\"0.8\"%n", &y, &size) !=
+                1 ||
+            size == 0)
+            continue;
+        if (frames++ == 0) first = y;
+        assert_true(fabs(y - first) < 0.01);
+    }
+    assert_true(frames >= 2);
+    attend_string_free(&out);
+    for (int i = 0; i < 2; i++) sample_map_free(m[i]);
+}
+
 /* ---- PNG ---- */
 
 typedef struct reader {
@@ -335,10 +364,15 @@ static void checker(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(checker),        cmocka_unit_test(svg),
-                                        cmocka_unit_test(svg_text),       cmocka_unit_test(pdf),
-                                        cmocka_unit_test(panels),         cmocka_unit_test(png),
-                                        cmocka_unit_test(self_attention), cmocka_unit_test(very_long_word),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(checker),
+                                        cmocka_unit_test(svg),
+                                        cmocka_unit_test(svg_text),
+                                        cmocka_unit_test(pdf),
+                                        cmocka_unit_test(panels),
+                                        cmocka_unit_test(panels_begin_at_the_same_height),
+                                        cmocka_unit_test(png),
+                                        cmocka_unit_test(self_attention),
+                                        cmocka_unit_test(very_long_word),
                                         cmocka_unit_test(limits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
