@@ -58,7 +58,7 @@ struct http_server {
     atomic_bool is_draining, is_stopping;
     atomic_int exchanges, suspended;
     atomic_size_t body_bytes;
-    _Atomic(uint64_t) too_large_bodies, too_large_headers, malformed;
+    _Atomic(uint64_t) too_large_bodies, too_large_headers, malformed, refused_bodies;
 };
 
 /* ---- requests ---- */
@@ -496,7 +496,7 @@ static enum MHD_Result receive(http_exchange *e, const char *bytes, size_t size)
     const size_t total = e->size + size;
     if (!e->is_too_large && (total > max || !reserve(e, total))) {
         e->is_too_large = true;
-        if (total > max) atomic_fetch_add(&e->server->too_large_bodies, 1);
+        atomic_fetch_add(total > max ? &e->server->too_large_bodies : &e->server->refused_bodies, 1);
     }
     if (!e->is_too_large) {
         memcpy(e->body + e->size, bytes, size);
@@ -691,6 +691,7 @@ http_counts http_server_get_counts(http_server *s)
                           .too_large_bodies = atomic_load(&s->too_large_bodies),
                           .too_large_headers = atomic_load(&s->too_large_headers),
                           .malformed = atomic_load(&s->malformed),
+                          .refused_bodies = atomic_load(&s->refused_bodies),
                           .exchanges = atomic_load(&s->exchanges),
                           .body_bytes = atomic_load(&s->body_bytes) };
 }
