@@ -296,10 +296,10 @@ static void place(placing *p, int tag, int end, const range *around, int first, 
 int html_write_segment(attend_string *out, const html_document *d, int segment, const html_target *t)
 {
     const html_segment *s = &d->segments[segment];
+    if (s->tag_count == 0) return html_escape(out, t->text, strlen(t->text)); /* the document may have no tags */
     placing p = { .d = d, .tags = d->tags + s->first_tag, .tag_count = s->tag_count, .out = out };
     p.text = d->texts + s->text, p.text_size = s->size;
     p.target = t->text, p.target_size = strlen(t->text);
-    if (s->tag_count == 0) return html_escape(out, p.target, p.target_size);
     int status = find_words(&p.source, &p.source_count, t->source_unit, p.text, p.text_size);
     if (status == ATTEND_OK) status = find_words(&p.words, &p.word_count, t->target_unit, p.target, p.target_size);
     const size_t sources = (size_t)p.source_count + 1;
