@@ -36,6 +36,9 @@ struct http_exchange {
     char *body;
     size_t size, capacity;
     bool is_too_large, is_waiting, lacks_header;
+    /* The body came in chunks. libmicrohttpd accepts lines of chunks that end with '\n' alone, so that a proxy may see
+     * another end: nothing after it is read. */
+    bool must_close;
     int status;                 /* of the answer; 0: none yet */
     bool is_ready;              /* there was an answer while the exchange waited: */
     struct MHD_Response *ready; /* NULL: no memory */
@@ -55,7 +58,7 @@ struct http_server {
     atomic_bool is_draining, is_stopping;
     atomic_int exchanges, suspended;
     atomic_size_t body_bytes;
-    _Atomic(uint64_t) too_large_bodies, too_large_headers, malformed;
+    _Atomic(uint64_t) too_large_bodies, too_large_headers, malformed, refused_bodies;
 };
 
 /* ---- requests ---- */
@@ -133,7 +136,7 @@ void http_add_header(http_exchange *e, const char *name, const char *value)
 
 static void queue_response(http_exchange *e, int status, struct MHD_Response *r)
 {
-    const bool ok = !atomic_load(&e->server->is_draining) ||
+    const bool ok = (!atomic_load(&e->server->is_draining) && !e->must_close) ||
                     MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
     connections_set_phase(e->server->connections, e->watched, PHASE_SEND, NULL);
     if (ok && MHD_queue_response(e->connection, (unsigned)status, r) == MHD_YES) e->status = status;
@@ -337,9 +340,11 @@ typedef struct framing {
     int lengths, encodings, hosts;
     bool is_chunked, is_number, is_invalid_name, is_folded, is_cut;
     size_t length;
-    /* Where the line after Content-Length or Transfer-Encoding must begin, after "\r\n". If it does not, the value has
-     * a character '\0', at which libmicrohttpd cuts it, or the line ends in another way. */
-    const char *next;
+    /* The end of the last line. Another must begin after "\r\n", which libmicrohttpd replaces by "\0\0"; it accepts a
+     * '\n' alone, after which a proxy may see the same line. */
+    const char *end;
+    bool is_exact; /* the line is Content-Length or Transfer-Encoding: nothing may precede "\r\n", such as a '\0', at
+                    * which libmicrohttpd cuts the value */
 } framing;
 
 /* RFC 9110, 5.6.2. */
@@ -373,12 +378,31 @@ static bool is_folded(const char *name, const char *value)
     return (uintptr_t)c != end;
 }
 
+/* Whether the last line ends correctly before `next`. */
+static bool is_line_end(const framing *f, const char *next)
+{
+    const uintptr_t end = (uintptr_t)f->end, at = (uintptr_t)next;
+    if (at < end + 2 || (f->is_exact && at != end + 2)) return false;
+    for (const char *c = f->end; (uintptr_t)c < at; c++)
+        if (*c != '\0' && *c != ' ' && *c != '\t') return false;
+    return next[-1] == '\0' && next[-2] == '\0';
+}
+
+/* A '\r' alone stays in a value, where a proxy may see a line end. */
+static bool has_control(const char *value)
+{
+    const unsigned char *c = (const unsigned char *)value;
+    while (*c && (*c >= ' ' || *c == '\t') && *c != 0x7f) c++;
+    return *c != '\0';
+}
+
 static enum MHD_Result read_framing(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     framing *f = user;
     (void)kind;
-    f->is_cut |= f->next && f->next != name;
-    f->next = NULL;
+    f->is_cut |= !is_line_end(f, name) || (value && has_control(value));
+    f->end = value ? value + strlen(value) : name + strlen(name);
+    f->is_exact = false;
     f->is_invalid_name |= !is_token(name) || is_extended(name);
     f->is_folded |= !value || is_folded(name, value);
     if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
@@ -388,11 +412,11 @@ static enum MHD_Result read_framing(void *user, enum MHD_ValueKind kind, const c
         f->is_number =
             value && value[0] >= '0' && value[0] <= '9' && attend_parse_unsigned(value, &end, &number) && *end == '\0';
         f->length = (size_t)number;
-        f->next = value ? value + strlen(value) + 2 : NULL;
+        f->is_exact = true;
     } else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
         f->encodings++;
         f->is_chunked = value && strcasecmp(value, "chunked") == 0;
-        f->next = value ? value + strlen(value) + 2 : NULL;
+        f->is_exact = true;
     } else if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0) {
         f->hosts++;
     }
@@ -418,12 +442,12 @@ static const char *malformation(const framing *f, const char *version)
 static bool refuse_header(http_exchange *e, const char *method, const char *version)
 {
     http_server *s = e->server;
-    framing f = { 0 };
+    framing f = { .end = version + strlen(version), .is_exact = true };
     MHD_get_connection_values(e->connection, MHD_HEADER_KIND, read_framing, &f);
     const union MHD_ConnectionInfo *size =
         MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     /* The request begins with the method, and its header ends with an empty line. */
-    f.is_cut |= f.next && size && (uintptr_t)f.next + 2 != (uintptr_t)method + size->header_size;
+    f.is_cut |= size && !is_line_end(&f, method + size->header_size - 2);
     const char *malformed = malformation(&f, version), *refusal = connection_refusal(e->watched);
     if (refusal) {
         refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, refusal);
@@ -437,6 +461,7 @@ static bool refuse_header(http_exchange *e, const char *method, const char *vers
         atomic_fetch_add(&s->too_large_bodies, 1);
         refuse(e, MHD_HTTP_CONTENT_TOO_LARGE, "the body of the request is too large");
     } else {
+        e->must_close = f.is_chunked;
         return false;
     }
     return true;
@@ -471,7 +496,7 @@ static enum MHD_Result receive(http_exchange *e, const char *bytes, size_t size)
     const size_t total = e->size + size;
     if (!e->is_too_large && (total > max || !reserve(e, total))) {
         e->is_too_large = true;
-        if (total > max) atomic_fetch_add(&e->server->too_large_bodies, 1);
+        atomic_fetch_add(total > max ? &e->server->too_large_bodies : &e->server->refused_bodies, 1);
     }
     if (!e->is_too_large) {
         memcpy(e->body + e->size, bytes, size);
@@ -666,6 +691,7 @@ http_counts http_server_get_counts(http_server *s)
                           .too_large_bodies = atomic_load(&s->too_large_bodies),
                           .too_large_headers = atomic_load(&s->too_large_headers),
                           .malformed = atomic_load(&s->malformed),
+                          .refused_bodies = atomic_load(&s->refused_bodies),
                           .exchanges = atomic_load(&s->exchanges),
                           .body_bytes = atomic_load(&s->body_bytes) };
 }

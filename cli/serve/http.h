@@ -41,6 +41,7 @@ typedef struct http_handler {
 typedef struct http_counts {
     connection_counts connections;
     uint64_t too_large_bodies, too_large_headers, malformed; /* requests that were refused */
+    uint64_t refused_bodies;                                 /* because of max_bodies, or without memory */
     int exchanges;                                           /* at present */
     size_t body_bytes;                                       /* at present */
 } http_counts;

@@ -107,6 +107,8 @@ static void put_http(FILE *to, server *s)
     head(to, "too_large_total", "counter", "Requests with a header or body that is too large.");
     attend_print(to, "attend_too_large_total{part=\"header\"} %" PRIu64 "\n", h.too_large_headers);
     attend_print(to, "attend_too_large_total{part=\"body\"} %" PRIu64 "\n", h.too_large_bodies);
+    put(to, "bodies_refused_total", "counter", "Requests for whose body there was no memory.",
+        (double)h.refused_bodies);
     put(to, "requests", "gauge", "Requests at present.", h.exchanges);
     put(to, "answer_bytes", "gauge",
         "Memory of answers; until there is one, that of its attention, estimated from its request.",

@@ -140,6 +140,13 @@ s = Server("--max-body", "1500", "--max-bodies", "1501")
 body = json.dumps({"q": "a b c", "source": "en", "target": "fr"})
 status, answer, _ = s.request("POST", "/translate", body + " " * (1500 - len(body)), {"Content-Type": "application/json"})
 check(status == 200 and answer["translatedText"] == right, answer)
+with s.connect() as c:  # a body that is not complete
+    c.sendall((post + "Content-Length: 1400\r\n\r\n" + "x" * 1300).encode())
+    wait_for("a body", lambda: s.metric("body_bytes") > 1000)
+    status, answer, headers = s.request("POST", "/translate", body + " " * (1200 - len(body)), {"Content-Type": "application/json"})
+    check(status == 503 and headers["Retry-After"] and s.metric("bodies_refused_total") == 1, (status, answer))
+wait_for("memory of bodies", lambda: s.metric("body_bytes") == 0)
+check(s.translate("a b c")[0] == 200, "it still translates")
 s.stop()
 
 # ---- keys and rates ----

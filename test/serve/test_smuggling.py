@@ -55,6 +55,11 @@ strict = [
     (b"Transfer-Encoding: chunked\0\r\nX: y\r\n\r\n0\r\n\r\n", "NUL after an encoding"),
     (b"Transfer-Encoding: chunked\0\r\n\r\n0\r\n\r\n", "NUL at the end of the header"),
     (b"Transfer-Encoding: chunked\n\r\n0\r\n\r\n", "a line feed alone"),
+    (b"X: y\rContent-Length: 5\r\n\r\nhello", "a carriage return alone before a length"),
+    (b"X:\rContent-Length: 5\r\n\r\nhello", "a carriage return alone after an empty value"),
+    (b"X: y\nContent-Length: 5\r\n\r\nhello", "a line feed alone before a length"),
+    (b"X: y\r\r", "a header that ends with two carriage returns"),
+    (b"X: y\n\n", "a header that ends with two line feeds"),
     (b"Content-Length: 5\0005\r\n\r\nhello", "NUL in a length"),
 ]
 before = s.metric("malformed_total")
@@ -66,14 +71,21 @@ for rest, name in strict:
     answer = raw(s, head + rest + second, timeout=5)
     check(answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.") == 1, (name, answer[:300]))
 check(s.metric("malformed_total") > before, "the metric")
+for line_end in (b"\r", b"\n"):  # after the first line
+    answer = raw(s, head.replace(b"1.1\r\n", b"1.1" + line_end) + b"Content-Length: 2\r\n\r\n{}" + second, timeout=5)
+    check(b" 400 " in answer.split(b"\r\n")[0] and b"charLimit" not in answer, answer[:300])
 answer = raw(s, head.replace(b"1.1", b"1.0") + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" + second, timeout=5)
 check(b" 400 " in answer.split(b"\r\n")[0] and b"charLimit" not in answer, answer[:300])
 # blanks around values, and bytes of UTF-8 in values, are allowed
 answer = raw(s, b"GET /health HTTP/1.1\r\nHost:x\r\nX:\t  y \r\nEmpty:\r\nY: \xc3\xa9\r\nConnection: close\r\n\r\n")
 check(answer.startswith(b"HTTP/1.1 200"), answer[:300])
 # a well-formed request with something after it is two requests
-answer = raw(s, head + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" + second.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+answer = raw(s, head + b"Content-Length: 2\r\n\r\n{}" + second.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
 check(answer.count(b"HTTP/1.1") == 2 and b"charLimit" in answer, answer)
+# unless its body comes in chunks, whose end a proxy could see elsewhere
+for chunks in (b"2\r\n{}\r\n0\r\n\r\n", b"2;a=b\r\n{}\r\n0\r\n\r\n", b"2;\n{}\r\n0\r\n\r\n", b"2\n{}\n0\n\n"):
+    answer = raw(s, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + second)
+    check(answer.count(b"HTTP/1.1") == 1 and b"Connection: close" in answer and b"q is missing" in answer, answer)
 # large headers in pieces of any size, several on a connection, are accepted wherever the length is
 with s.connect() as c:
     for pieces in (1 << 20, 1000, 97, 1):
