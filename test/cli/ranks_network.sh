@@ -79,6 +79,14 @@ for how in 'tbf rate 50mbit burst 32kb latency 400ms' 'netem delay 5ms 2ms' 'net
     same_training "a link with $how" ten two
     rm -f two two.* ten ten.*
 done
+# A message that takes longer than the time-out is not silence
+large="--hidden 256 --embedding 128 --average 0"
+if shape tbf rate 10mbit burst 32kb latency 400ms; then
+    two_machines train $options $large --updates 1 --model two || fail "messages of several seconds: $(grep attend printed)"
+    "$attend" train $options $large --updates 1 --model ten --fresh --quiet
+    same_training 'messages of several seconds' ten two
+    rm -f two two.* ten ten.*
+fi
 shape pfifo limit 1000
 
 # ---- a link that is cut ----

@@ -1,9 +1,10 @@
 /* mpi_transport.c: a transport over MPI, compiled apart and loaded at run time (rank/join.c).
  *
- * MPI moves bytes; it never adds. Large transfers are cut into chunks, so that there is progress to see on a slow network. A
- * thread tells the other ranks several times per time-out that this one is alive and how many exchanges it has begun; it
- * calls MPI while no other thread does (MPI_THREAD_SERIALIZED). MPI_Init and MPI_Finalize wait for all ranks and cannot be
- * interrupted: while they run, another thread watches the clock. */
+ * MPI moves bytes; it never adds. Large transfers are cut into chunks, of which few are on their way to a rank at a time, so
+ * that there is progress to see on a slow network, and signs of life do not wait behind all of them. A thread tells the
+ * other ranks several times per time-out that this one is alive and how many exchanges it has begun; it calls MPI while no
+ * other thread does (MPI_THREAD_SERIALIZED). MPI_Init and MPI_Finalize wait for all ranks and cannot be interrupted: while
+ * they run, another thread watches the clock. */
 #include "rank/transport.h"
 
 #include <mpi.h>
@@ -18,7 +19,9 @@
 enum { TAG_DATA = 1, TAG_BEAT, TAG_ABORT };
 /* A status; seconds that rank 0 has to print its message, or others if it is the one that is silent. */
 enum { FAILED = 1, GRACE = 3, GRACE_WITHOUT_ROOT = 1 };
-static const size_t CHUNK = 4 << 20;
+/* Bytes; sends to one rank at a time: at first one for so many seconds of the time-out, and more as long as each takes less
+ * than a part of it. */
+enum { CHUNK = 256 << 10, MIN_WINDOW = 2, MAX_WINDOW = 64, WINDOW_SECONDS = 6, FAST_PART = 32 };
 
 typedef struct abort_message {
     int status;
@@ -30,6 +33,7 @@ typedef struct peer_state {
     uint64_t entered;    /* exchanges that it has begun */
     uint64_t beat;       /* what is being sent to it */
     MPI_Request request; /* of the beat; MPI_REQUEST_NULL: none */
+    int window, fast;    /* chunks that are sent at a time; fast ones since it has changed */
 } peer_state;
 
 typedef struct mpi_state {
@@ -182,11 +186,14 @@ typedef struct mpi_exchange {
     mpi_state *s;
     const rank_transfer *transfers;
     int count, requests, left;
-    MPI_Request *request;
+    MPI_Request *request;     /* (requests) MPI_REQUEST_NULL: finished, or not begun */
     int *transfer, *finished; /* (requests): whose chunk it is; indices */
-    size_t *size;             /* (requests) */
+    size_t *size, *at;        /* (requests): of the chunk, and where it begins */
+    double *begun;            /* (requests): when a send began */
+    int *in_flight;           /* (ranks): sends */
+    int next;                 /* of the requests: before it, all sends have begun */
     MPI_Status *status;
-    double since; /* of the last progress */
+    double since, timeout; /* since: of the last progress */
 } mpi_exchange;
 
 static void exchange_free(mpi_exchange *x)
@@ -195,6 +202,9 @@ static void exchange_free(mpi_exchange *x)
     free(x->transfer);
     free(x->finished);
     free(x->size);
+    free(x->at);
+    free(x->begun);
+    free(x->in_flight);
     free(x->status);
 }
 
@@ -207,29 +217,60 @@ static bool exchange_new(mpi_exchange *x)
     x->finished = malloc(n * sizeof *x->finished);
     x->size = malloc(n * sizeof *x->size);
     x->status = malloc(n * sizeof *x->status);
+    x->at = malloc(n * sizeof *x->at);
+    x->begun = malloc(n * sizeof *x->begun);
+    x->in_flight = calloc((size_t)x->s->count, sizeof *x->in_flight);
     x->left = x->requests;
-    return x->request && x->transfer && x->finished && x->size && x->status;
+    return x->request && x->transfer && x->finished && x->size && x->status && x->at && x->begun && x->in_flight;
 }
 
-/* Starts all receives, and then all sends. */
+/* Begins sends, in order, as long as few are on their way to a rank. */
+static void start_sends(mpi_exchange *x)
+{
+    bool all = true;
+    for (int n = x->next; n < x->requests; n++) {
+        const rank_transfer *t = &x->transfers[x->transfer[n]];
+        if (x->request[n] != MPI_REQUEST_NULL || x->size[n] == 0) continue;
+        if (x->in_flight[t->peer] >= x->s->peers[t->peer].window) {
+            all = false;
+            continue;
+        }
+        MPI_Isend((char *)t->data + x->at[n], (int)x->size[n], MPI_BYTE, t->peer, TAG_DATA, x->s->comm, &x->request[n]);
+        x->in_flight[t->peer]++;
+        x->size[n] = 0, x->begun[n] = now();
+        if (all) x->next = n + 1;
+    }
+}
+
+/* Begins all receives, and then the first sends. */
 static void start(mpi_exchange *x)
 {
     int n = 0;
-    for (int sends = 0; sends < 2; sends++)
+    for (int sends = 0; sends < 2; sends++) {
+        if (sends) x->next = n;
         for (int i = 0; i < x->count; i++) {
             const rank_transfer *t = &x->transfers[i];
             if (t->is_send != sends) continue;
             for (size_t at = 0; at < t->size; at += CHUNK, n++) {
                 x->size[n] = t->size - at < CHUNK ? t->size - at : CHUNK;
-                x->transfer[n] = i;
-                if (sends)
-                    MPI_Isend((char *)t->data + at, (int)x->size[n], MPI_BYTE, t->peer, TAG_DATA, x->s->comm,
-                              &x->request[n]);
-                else
+                x->at[n] = at, x->transfer[n] = i, x->request[n] = MPI_REQUEST_NULL;
+                if (!sends)
                     MPI_Irecv((char *)t->data + at, (int)x->size[n], MPI_BYTE, t->peer, TAG_DATA, x->s->comm,
                               &x->request[n]);
             }
         }
+    }
+    start_sends(x);
+}
+
+/* After a send: on a slow network few chunks share it, so that each arrives soon. */
+static void set_window(peer_state *p, double seconds, double timeout)
+{
+    const double first = timeout / WINDOW_SECONDS;
+    const bool is_fast = seconds < timeout / FAST_PART;
+    const int min = first < MIN_WINDOW ? MIN_WINDOW : first < MAX_WINDOW ? (int)first : MAX_WINDOW;
+    if (p->window < min || !is_fast) p->window = min, p->fast = 0;
+    if (is_fast && ++p->fast >= p->window && p->window < MAX_WINDOW) p->window++, p->fast = 0;
 }
 
 /* Finishes what can be finished. *progress: whether anything was. */
@@ -249,7 +290,13 @@ static bool test(mpi_exchange *x, bool *progress, rank_fault *fault)
             MPI_Error_string(x->status[i].MPI_ERROR, text, &length);
             return set_fault(fault, RANK_GARBLED, peer, text);
         }
-        if (!x->transfers[x->transfer[n]].is_send) {
+        const rank_transfer *t = &x->transfers[x->transfer[n]];
+        /* it has sent bytes, or taken a whole chunk; MPI keeps smaller messages until they are taken */
+        if (!t->is_send || t->size - x->at[n] >= CHUNK) x->s->peers[peer].heard = now();
+        if (t->is_send) {
+            x->in_flight[peer]--;
+            set_window(&x->s->peers[peer], now() - x->begun[n], x->timeout);
+        } else {
             MPI_Get_count(&x->status[i], MPI_BYTE, &received);
             if ((size_t)received != x->size[n])
                 return set_fault(fault, RANK_GARBLED, peer, "a message has another size");
@@ -259,6 +306,7 @@ static bool test(mpi_exchange *x, bool *progress, rank_fault *fault)
         return set_fault(fault, RANK_GARBLED, x->s->rank, "MPI has failed");
     x->left -= finished;
     *progress = finished > 0;
+    if (*progress) start_sends(x);
     return true;
 }
 
@@ -343,7 +391,7 @@ static bool wait_all(mpi_exchange *x, double timeout, rank_fault *fault)
 
 static bool exchange(void *state, const rank_transfer *transfers, int count, double timeout, rank_fault *fault)
 {
-    mpi_exchange x = { .s = state, .transfers = transfers, .count = count };
+    mpi_exchange x = { .s = state, .transfers = transfers, .count = count, .timeout = timeout };
     bool ok = exchange_new(&x);
     if (!ok) set_fault(fault, RANK_NO_MEMORY, x.s->rank, "");
     if (ok) {
@@ -406,7 +454,7 @@ static bool make_state(mpi_state *s)
     s->abort_requests = calloc(n, sizeof *s->abort_requests);
     if (!s->peers || !s->aborts || !s->abort_requests) return false;
     for (int i = 0; i < s->count; i++) {
-        s->peers[i] = (peer_state){ .heard = now(), .request = MPI_REQUEST_NULL };
+        s->peers[i] = (peer_state){ .heard = now(), .request = MPI_REQUEST_NULL, .window = MIN_WINDOW };
         s->abort_requests[i] = MPI_REQUEST_NULL;
     }
     init_lock(&s->lock, &s->ended);
