@@ -4,10 +4,13 @@ import array
 import copy
 import ctypes
 import errno
+import gc
 import os
 import pathlib
 import pickle
 import shutil
+import time
+import weakref
 
 import pytest
 
@@ -242,3 +245,40 @@ def test_copies(model):
             make(model)
     t = model.translate(["one"])[0]
     assert pickle.loads(pickle.dumps(t)) == t
+
+
+def test_callbacks_are_released(model, tmp_path):
+    """What a callback refers to is freed after the call, and a request after it was cancelled."""
+
+    class Seen:
+        pass
+
+    def train(fails):
+        seen = Seen()
+        seen.self = seen  # a cycle
+
+        def on_progress(progress):
+            seen.progress = progress
+            if fails:
+                raise KeyError
+
+        try:
+            attend.train(FIXTURES / "pairs.tsv", tmp_path / "m", updates=2, hidden=4, embedding=4, fresh=True,
+                         on_progress=on_progress)
+        except KeyError:
+            pass
+        return weakref.ref(seen)
+
+    gone = [train(False), train(True)]
+    futures = [model.submit("one two three", beam=100) for _ in range(20)]
+    for f in futures:
+        f.cancel()
+        gone.append(weakref.ref(f))
+    model.submit("one").result(60)
+    del f, futures
+    for _ in range(100):
+        gc.collect()
+        if not any(r() for r in gone):
+            break
+        time.sleep(0.05)
+    assert not any(r() for r in gone)
