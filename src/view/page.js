@@ -219,11 +219,15 @@ function showTools() {
 const isPossible = (kind) => (kind === "heads" ? map().layers * map().heads > 1 : kind === "models" ? hasModels : true);
 const shownView = () => (!map().weights ? "text" : isPossible(state.view) ? state.view : "matrix");
 
+/* What a map shows as one: a word, a letter or a token. */
+const unitOf = (m) => m.unit.replace(/s$/, "");
+
 /* What the shades of words mean while none is selected. */
 function shadesOf(m) {
   const source = m.weights && m.attention === "cross", target = Boolean(m.probability);
-  if (source && target) return "The more a source word is shaded, the less attention it receives in all; the more a target word is shaded, the less probable it is.";
-  return target ? "The more a word below is shaded, the less probable it is." : "No word has a probability here.";
+  const unit = unitOf(m);
+  if (source && target) return `The more a source ${unit} is shaded, the less attention it receives in all; the more a target ${unit} is shaded, the less probable it is.`;
+  return target ? `The more a ${unit} below is shaded, the less probable it is.` : `No ${unit} has a probability here.`;
 }
 
 /* Running text: for long sentences and for models without attention. */
@@ -243,7 +247,7 @@ function drawText(marks) {
     });
     return p;
   });
-  const note = create("p", shadesOf(map()) + " Point at a word to see its weights instead.", { className: "note" });
+  const note = create("p", `${shadesOf(map())} Point at a ${unitOf(map())} to see its weights instead.`, { className: "note" });
   /* Without a selection: what a source word lacks in coverage, and a target word in probability. */
   function doubt(side, unit) {
     if (side === "target") return 1 - unit.probability; /* NaN: it has none */
@@ -379,7 +383,7 @@ function showDetail() {
   const now = active(), box = byId("detail");
   if (!view) return;
   if (!now) {
-    box.replaceChildren(create("p", picture.panels ? "Click on a map to enlarge it." : "Point at a word to see its weights.", { className: "hint" }),
+    box.replaceChildren(create("p", picture.panels ? "Click on a map to enlarge it." : `Point at a ${unitOf(map())} to see its weights.`, { className: "hint" }),
       create("p", ["Or use the arrow keys; ", create("kbd", "?"), " lists all keys and explains the numbers."], { className: "hint" }), ...(map().weights ? [legend()] : []));
     box.classList.add("idle");
     return;

@@ -333,6 +333,7 @@ def check_idle_text(b):
     """The text view says something before the pointer moves."""
     open_sentence(b, "It should be")
     b.press("escape", "3")
+    check("source word is shaded" in b.text("#view .note") and "Point at a word" in b.text("#view .note"), b.text("#view"))
     check("less probable" in b.text("#view .note") and "less attention" in b.text("#view .note"), b.text("#view"))
     shades = b.run("return view.target.map((unit, i) => [1 - unit.probability, document.querySelector(`#view [data-side='target'][data-index='${i}']`).style.backgroundColor])")
     check(sum(1 for _, colour in shades if colour) >= 5, f"improbable words are shaded: {shades}")
