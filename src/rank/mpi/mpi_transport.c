@@ -19,9 +19,9 @@
 enum { TAG_DATA = 1, TAG_BEAT, TAG_ABORT };
 /* A status; seconds that rank 0 has to print its message, or others if it is the one that is silent. */
 enum { FAILED = 1, GRACE = 3, GRACE_WITHOUT_ROOT = 1 };
-/* Bytes; sends to one rank at a time: at first one for so many seconds of the time-out, and more as long as each takes less
+/* Bytes; sends to one rank at a time: at first one for each WINDOW_SECONDS of the time-out, and more as long as each takes less
  * than a part of it. */
-enum { CHUNK = 256 << 10, MIN_WINDOW = 2, MAX_WINDOW = 64, WINDOW_SECONDS = 6, FAST_PART = 32 };
+enum { CHUNK = 256 << 10, MIN_WINDOW = 2, MAX_WINDOW = 64, WINDOW_SECONDS = 2, FAST_PART = 32 };
 
 typedef struct abort_message {
     int status;
