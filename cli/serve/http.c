@@ -4,6 +4,7 @@
 #include <attend/parse.h>
 #include <attend/string.h>
 #include <attend/status.h>
+#include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,7 +55,9 @@ struct http_server {
     http_limits limits;
     http_handler handler;
     struct MHD_Daemon **daemons;
-    int daemon_count;
+    int *drained; /* the listening socket of each daemon that accepts no more connections */
+    int daemon_count, drained_count;
+    int unconnected; /* a socket that takes the place of listening ones */
     connections *connections;
     atomic_bool is_draining, is_stopping;
     atomic_int exchanges, suspended;
@@ -644,8 +648,12 @@ int http_server_new(http_server **out, const int *sockets, int count, const http
     if (!s) return attend_fail(ATTEND_NO_MEMORY, "out of memory");
     s->limits = *limits, s->handler = *handler;
     s->daemons = calloc((size_t)count, sizeof *s->daemons);
-    int status = s->daemons ? connections_new(&s->connections, &limits->connections, gone, s)
-                            : attend_fail(ATTEND_NO_MEMORY, "out of memory");
+    s->drained = calloc((size_t)count, sizeof *s->drained);
+    s->unconnected = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int status = s->daemons && s->drained ? connections_new(&s->connections, &limits->connections, gone, s)
+                                          : attend_fail(ATTEND_NO_MEMORY, "out of memory");
+    if (status == ATTEND_OK && s->unconnected < 0)
+        status = attend_fail(ATTEND_IO, "cannot make a socket: %s", attend_errno_text(errno));
     for (int i = 0; status == ATTEND_OK && i < count; i++) status = start(s, sockets[i]);
     if (status != ATTEND_OK) {
         http_server_free(s);
@@ -655,12 +663,17 @@ int http_server_new(http_server **out, const int *sockets, int count, const http
     return ATTEND_OK;
 }
 
+/* The system must accept no more connections for this process, but the number of the socket must stay in use: a daemon's
+ * thread may still call accept on it. Not shutdown, because the socket may be shared with the process that activated this
+ * one. */
 void http_server_drain(http_server *s)
 {
     atomic_store(&s->is_draining, true);
     for (int i = 0; i < s->daemon_count; i++) {
         const MHD_socket socket = MHD_quiesce_daemon(s->daemons[i]);
-        if (socket != MHD_INVALID_SOCKET) close(socket); /* else the system still accepts connections */
+        if (socket == MHD_INVALID_SOCKET) continue;
+        dup2(s->unconnected, socket);
+        s->drained[s->drained_count++] = socket;
     }
 }
 
@@ -680,8 +693,11 @@ void http_server_free(http_server *s)
     atomic_store(&s->is_stopping, true);
     cancel_waiting(s);
     for (int i = 0; i < s->daemon_count; i++) MHD_stop_daemon(s->daemons[i]);
+    for (int i = 0; i < s->drained_count; i++) close(s->drained[i]);
+    if (s->unconnected >= 0) close(s->unconnected);
     connections_free(s->connections);
     free(s->daemons);
+    free(s->drained);
     free(s);
 }
 

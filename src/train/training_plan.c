@@ -125,9 +125,10 @@ static int measure_longest(const training_run *run, int source, int target, size
 {
     enum { SHORT = 1000 };
     const double growth = 1.4;
-    double share = 1;
-    while (limit > 0 && share * (source + target) > SHORT) share /= growth;
-    for (; share < 1 / growth; share *= growth) {
+    int steps = 0; /* of growth, to the longest */
+    while (limit > 0 && pow(growth, -steps) * (source + target) > SHORT) steps++;
+    for (; steps > 1; steps--) {
+        const double share = pow(growth, -steps);
         const int status = measure(run, 1, (int)(share * source) + 1, (int)(share * target) + 1, bytes);
         if (status != ATTEND_OK) return status;
         *bytes = (size_t)((double)*bytes * growth); /* at least, for the next one */
