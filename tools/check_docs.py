@@ -18,7 +18,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 # Files of the reader and of examples, tensor names, options of other programs, made-up identifiers.
 OTHER_FILES = re.compile(r"(.*/)?(page|attention|comparison)\.html|(sentences|train|valid|test|a|comparison|lengths)\.txt|start\.L\.[hc]|(build/|\*).*|.*(cmd_VERB|score_cosine)\.c")
 OTHER_OPTIONS = {"--cflags", "--libs", "--test-dir", "--output-on-failure", "--check", "--only", "--smoke",
-                 "--host", "--map-by", "--bind-to", "--mpi", "--ntasks-per-node", "--cpus-per-task", "--signal",
+                 "--host", "--map-by", "--bind-to", "--mpi", "--ntasks-per-node", "--kill-on-bad-exit", "--cpus-per-task", "--signal",
                  "--now", "--rm", "--read-only", "--cap-drop"}
 OTHER_IDENTIFIERS = {"attend_double", "attend_command", "attend_thing"}
 
