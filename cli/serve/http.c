@@ -672,7 +672,7 @@ void http_server_drain(http_server *s)
     for (int i = 0; i < s->daemon_count; i++) {
         const MHD_socket socket = MHD_quiesce_daemon(s->daemons[i]);
         if (socket == MHD_INVALID_SOCKET) continue;
-        dup2(s->unconnected, socket);
+        while (dup2(s->unconnected, socket) < 0 && errno == EINTR) continue;
         s->drained[s->drained_count++] = socket;
     }
 }
