@@ -68,7 +68,8 @@ static bool is_own(const training_run *run, const attend_tensor_file *file)
     attend_tensor_file_checksum(file, checksum);
     if (*checksum && strcmp(checksum, run->replaces) == 0) return true; /* the training was told to replace it */
     if (attend_tensor_file_metadata(file, "ensemble")) return false;
-    if (attend_model_attached(run->model, origin_name, NULL)) return has_same_attachment(file, run->model, origin_name);
+    if (!has_same_attachment(file, run->model, origin_name)) return false; /* neither may have an id */
+    if (attend_model_attached(run->model, origin_name, NULL)) return true;
     bool same = has_same_config(file, &run->model->config);
     for (int side = 0; side < 2; side++) same = same && has_same_attachment(file, run->model, vocabularies[side]);
     return same;

@@ -55,6 +55,12 @@ cp "$data/transformer-learned.model" m
     cp "$data/rnn-location.model" old
     expect 2 'It is not of the training that old.checkpoint resumes' $old
     kept old "$data/rnn-location.model"
+    # of the same sizes and vocabularies, with an id
+    # shellcheck disable=SC2086
+    expect 0 'done: id' ${old/--model old/--model id} --updates 1 --seed 9
+    cp id old
+    expect 2 'It is not of the training that old.checkpoint resumes' $old
+    kept old id
     cp "$data/stopped.model" old
     expect 0 'done: old' $old
 }
