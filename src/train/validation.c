@@ -7,6 +7,7 @@
 #include "op/packed_weights.h"
 #include "train/pair_block.h"
 #include "train/team.h"
+#include <attend/device.h>
 #include <attend/search.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -93,7 +94,8 @@ static int add_translations(const validation *v, attend_ctx *c, int number, cons
     options.beam = 1;
     int status =
         attend_search(&result, c, v->run->model, &options, p->pairs.count, p->pairs.source, p->pairs.source_lengths);
-    if (status == ATTEND_FAILED) { /* probabilities that are not finite: as if those of the target were not */
+    /* Probabilities that are not finite: as if those of the target were not. A fault of the device stays an error. */
+    if (status == ATTEND_FAILED && attend_device_check() == ATTEND_OK) {
         r->nll = NAN;
         return ATTEND_OK;
     }
