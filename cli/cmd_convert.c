@@ -98,8 +98,9 @@ static double size_of(const char *path)
     return stat(path, &file) == 0 && S_ISREG(file.st_mode) ? (double)file.st_size : 0;
 }
 
-/* --memory, before anything is loaded. Quantisation has the model and, at least, a quarter of it in 8 bits; an average has
- * itself, the first model and one more. The word aligner of a shortlist has a limit of its own (make_shortlist). */
+/* --memory, if it is given, before anything is loaded. Quantisation has the model and, at least, a quarter of it in
+ * 8 bits; an average has itself, the first model and one more. The word aligner of a shortlist has a limit of its own
+ * (make_shortlist). */
 static int check_memory(const settings *s, const parsed *p, bool quantize)
 {
     enum { PROGRAM = 16 << 20 };
@@ -107,7 +108,8 @@ static int check_memory(const settings *s, const parsed *p, bool quantize)
     double largest = s->model ? size_of(s->model) : 0;
     for (int i = 0; s->average && i < p->positional_count; i++) largest = fmax(largest, size_of(p->positional[i]));
     const double needed = PROGRAM + largest * (s->average ? 3 : 1.25);
-    if ((!quantize && !s->average) || limit == 0 || needed <= limit) return ATTEND_OK;
+    if (!options_given(&verb_convert, p, "memory") || (!quantize && !s->average) || limit == 0 || needed <= limit)
+        return ATTEND_OK;
     return attend_fail(ATTEND_BAD_USAGE, "%s takes at least %.0fM, and the memory limit is %.0f%c: raise it",
                        s->average ? "the average" : "quantising the model", ceil(needed / mebibyte),
                        limit < mebibyte ? limit / 1024 : limit / mebibyte, limit < mebibyte ? 'k' : 'M');

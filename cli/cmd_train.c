@@ -231,12 +231,24 @@ static int check(settings *s, const parsed *p)
     return status == 0 ? train_settings_check(&verb_train, &s->t, p) : status;
 }
 
+/* Whether training resumes from a checkpoint, as far as file names tell. */
+static bool resumes(const settings *s)
+{
+    char *const member = s->model && s->ensemble > 1 ? ensemble_member_path(s->model, 0) : NULL;
+    char *const checkpoint = s->model ? train_settings_checkpoint(&s->t, member ? member : s->model) : NULL;
+    const bool exists = checkpoint != NULL;
+    free(checkpoint);
+    free(member);
+    return exists;
+}
+
 /* Whether all ranks have the same options. Their data are compared while they are read. */
 static int check_ranks(const settings *s)
 {
     const char *links = s->t.guided_alignment;
-    const job_file files[] = { { "model of --init-from", s->fine.init_from },
-                               { "file of --guided-alignment", links && strcmp(links, "auto") != 0 ? links : NULL } };
+    const job_file files[] = { { "model of --init-from", s->fine.init_from, resumes(s) },
+                               { "file of --guided-alignment", links && strcmp(links, "auto") != 0 ? links : NULL,
+                                 false } };
     const int status = job_check(&verb_train, s, files, sizeof files / sizeof *files, s->mixed_ranks);
     return status == ATTEND_OK ? 0 : cli_fail(&verb_train, status);
 }

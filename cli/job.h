@@ -39,6 +39,7 @@ attend_ranks *job_ranks(void);
 typedef struct job_file {
     const char *what; /* "model" */
     const char *path; /* NULL: none */
+    bool is_unread;   /* this time; it may be missing */
 } job_file;
 /* Refuses ranks with another version, other files, other options or, unless `mixed`, another device or other kernels than
  * rank 0. settings: those of the verb. ATTEND_BAD_USAGE, on all ranks, with the first difference. */

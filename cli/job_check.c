@@ -80,7 +80,7 @@ static int describe(attend_string *own, const verb *v, const void *settings, con
     if (status == ATTEND_OK) status = add_fact(own, FACT_DEVICE, device.is_gpu ? "device" : "kernels", device.model);
     for (int i = 0; status == ATTEND_OK && i < count; i++) {
         content_hash hash = { "" };
-        if (files[i].path) status = content_hash_file(&hash, files[i].path);
+        if (files[i].path && !files[i].is_unread) status = content_hash_file(&hash, files[i].path);
         if (status == ATTEND_OK) status = add_fact(own, FACT_FILE, files[i].what, hash.text);
     }
     if (status == ATTEND_OK) status = add_options(own, v, settings);
