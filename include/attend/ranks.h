@@ -31,7 +31,8 @@ int attend_ranks_started(int *rank);
  * or for 10 seconds if that is more, the process ends with a message on standard error: MPI cannot be interrupted. */
 int attend_ranks_join(attend_ranks **out, double timeout);
 /* Leaves the job: waits for the other ranks, unless one of them is silent; then the whole job ends, and this function
- * may end the process. So it does, as attend_ranks_join, if they do not leave. NULL is allowed. */
+ * may end the process. So it does, as attend_ranks_join, if they do not leave. A program whose ranks end at different
+ * times calls attend_ranks_wait before, which gives signs of life. NULL is allowed. */
 void attend_ranks_leave(attend_ranks *r);
 
 /* Tells the other ranks that this one has failed: what they do together then fails with this text. Functions that are given

@@ -33,7 +33,7 @@ static int take_translator(const request *q, idle_translator *t)
             memcmp(&idle->options, &q->options, sizeof q->options) != 0)
             continue;
         memcpy(t, idle, sizeof *t);
-        idle->translator = NULL;
+        *idle = (idle_translator){ .translator = NULL };
         return ATTEND_OK;
     }
     int status;

@@ -103,10 +103,10 @@ timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && file=pairs.tsv 
 grep -q 'rank 1 on .*none.tsv' printed || fail "a missing file: $(cat printed)"
 cut -f 1 pairs.tsv >lines.tsv
 timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && file=pairs.tsv || file=lines.tsv
-    exec '$attend' train --train \$file --valid valid.tsv --updates 2 --rank-timeout 2 --model x" >printed 2>&1 && fail 'lines without pairs on a rank are accepted'
+    exec '$attend' train --train \$file --valid valid.tsv --updates 2 --rank-timeout 20 --model x" >printed 2>&1 && fail 'lines without pairs on a rank are accepted'
 grep -q '^attend train: rank 1 on .*: .*; stop: lines without a TAB: 1200; .*; This data prevents training' printed || fail "lines without pairs: $(cat printed)"
 timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || ulimit -v 350000
-    exec '$attend' train --train pairs.tsv --valid valid.tsv --hidden 1024 --layers 2 --updates 2 --rank-timeout 2 --threads 1 --model x" >printed 2>&1 && fail 'a rank without memory goes on'
+    exec '$attend' train --train pairs.tsv --valid valid.tsv --hidden 1024 --layers 2 --updates 2 --rank-timeout 20 --threads 1 --model x" >printed 2>&1 && fail 'a rank without memory goes on'
 grep -q '^attend train: rank 1 on .*memory' printed || fail "a rank without memory: $(cat printed)"
 timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || export ATTEND_KERNEL=plain; exec '$attend' train $rnn --model x" >printed 2>&1 && fail 'mixed kernels are accepted'
 grep -q "rank 1 on .* computes with the kernels 'plain'" printed || fail "mixed kernels: $(cat printed)"

@@ -15,7 +15,7 @@ head -20 "$fixtures/input.txt" >lines
 
 on_rank_1() { # RANKS WITH WITHOUT: translates lines; WITH are further options of rank 1, and WITHOUT those of the others
     timeout 60 mpirun -n "$1" sh -c "[ \$OMPI_COMM_WORLD_RANK = 1 ] && set -- $2 || set -- $3
-        exec \"\$attend\" translate --model \"\$model\" --input lines --rank-timeout 2 \"\$@\"" >out 2>err
+        exec \"\$attend\" translate --model \"\$model\" --input lines --rank-timeout 20 \"\$@\"" >out 2>err
 }
 took() { # DESCRIPTION SECONDS: since $began
     local milliseconds=$((($(date +%s%N) - began) / 1000000))
@@ -47,7 +47,7 @@ on_rank_1 2 '--replace-unknown --dictionary other --threads 2' '--replace-unknow
     fail "a copy of the dictionary, and other threads: $(cat err)"
 for option in '--hidden 16' --fresh '--save-every 7' '--learning-rate 0.5'; do
     timeout 60 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || set -- $option
-        exec '$attend' train --train '$fixtures/pairs.tsv' --updates 2 --model trained --rank-timeout 2 \"\$@\"" >out 2>err &&
+        exec '$attend' train --train '$fixtures/pairs.tsv' --updates 2 --model trained --rank-timeout 20 \"\$@\"" >out 2>err &&
         fail "another rank with $option is accepted"
     grep -q "rank 1 on .* has another value of ${option%% *} than rank 0" err || fail "another rank with $option: $(cat err)"
 done
@@ -58,7 +58,7 @@ for rank in 1 0; do
     began=$(date +%s%N)
     timeout 60 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = $rank ] && exec sleep 40
         exec \"\$attend\" translate --model \"\$model\" --input lines --rank-timeout 2" >out 2>err && fail 'a rank that does not come is accepted'
-    took "rank $rank does not come" 16
+    took "rank $rank does not come" 30
     grep -q "attend: rank $((1 - rank)) on .* has waited 10 s for the other ranks to join" err || fail "rank $rank does not come: $(cat err)"
 done
 

@@ -4,8 +4,6 @@ import asyncio
 import concurrent.futures
 import threading
 
-import concurrent.futures
-
 import pytest
 
 import attend

@@ -54,7 +54,7 @@ with s.connect() as c:  # in the middle of a beam that is shown
     c.sendall(b"POST /explore HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(one) + one)
     check(b" 200 " in c.recv(20), "an exploration")
 wait_for("the metric", lambda: s.labelled('answers_total{status="499"}') == 21)
-check(sum("/explore 499 " in line for line in s.log()) == 1, "the log")
+wait_for("the log", lambda: sum("/explore 499 " in line for line in s.log()) == 1)
 wait_for("free workers", lambda: s.metric("lines_decoding") == 0 and s.metric("explorations") == 0)
 print("longest time to cancel: %.4f s" % s.metric("cancelling_seconds_max"))
 wait_for("no connection is left", lambda: s.metric("connections") <= 1)
