@@ -242,7 +242,7 @@ static bool evaluated_language_model(settings *s, const parsed *p, int *status)
 
 static int run_evaluation(settings *s, const parsed *p, evaluation *e)
 {
-    const job_file model = { "model", s->model };
+    const job_file model = { .what = "model", .path = s->model };
     int status = s->model ? job_check(&verb_evaluate, s, &model, 1, s->mixed_ranks) : ATTEND_OK;
     if (status != ATTEND_OK) return cli_fail(&verb_evaluate, status);
     if (evaluated_language_model(s, p, &status)) return status;

@@ -153,7 +153,8 @@ static int score(settings *s)
     attend_model *m = NULL;
     visitor x = { .s = s };
     int status = attend_model_load(&m, s->model, NULL), usage = 0;
-    if (status == ATTEND_OK) status = job_check(&verb_score, s, &(job_file){ "model", s->model }, 1, s->mixed_ranks);
+    if (status == ATTEND_OK)
+        status = job_check(&verb_score, s, &(job_file){ .what = "model", .path = s->model }, 1, s->mixed_ranks);
     if (status == ATTEND_OK) {
         const attend_task task = attend_model_config(m)->task;
         x.t.is_language_model = task == ATTEND_TASK_LANGUAGE_MODEL;

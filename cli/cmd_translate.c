@@ -594,8 +594,8 @@ static int check_ranks(const settings *s)
     const int count = s->models.count;
     job_file *files = calloc((size_t)count + 1, sizeof *files);
     if (!files) return attend_fail(ATTEND_NO_MEMORY, "out of memory for models");
-    for (int i = 0; i < count; i++) files[i] = (job_file){ "model", s->models.items[i] };
-    files[count] = (job_file){ "dictionary", s->dictionary };
+    for (int i = 0; i < count; i++) files[i] = (job_file){ .what = "model", .path = s->models.items[i] };
+    files[count] = (job_file){ .what = "dictionary", .path = s->dictionary };
     const int status = job_check(&verb_translate, s, files, count + 1, s->mixed_ranks);
     free(files);
     return status;
