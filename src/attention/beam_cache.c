@@ -19,8 +19,8 @@ typedef struct lists {
 } lists;
 
 struct attend_beam_cache {
-    const device_memory *memory; /* of the blocks */
-    size_t width, stride;        /* stride: distance of rows, a multiple of a cache line */
+    attend_ctx *context;  /* has the memory of the blocks */
+    size_t width, stride; /* stride: distance of rows, a multiple of a cache line */
     real **blocks;
     int *free_rows;      /* (free_count) rows that can be reused */
     unsigned char *used; /* by row; scratch memory of find_free_rows */
@@ -114,7 +114,7 @@ static bool reserve_rows(attend_beam_cache *cache, size_t n)
     while (cache->block_count < blocks) {
         real *block = cache->stride > SIZE_MAX / sizeof(real) / BLOCK
                           ? NULL
-                          : cache->memory->take(BLOCK * cache->stride * sizeof *block);
+                          : attend_ctx_take_state(cache->context, BLOCK * cache->stride * sizeof *block);
         if (!block) break;
         cache->blocks[cache->block_count++] = block;
     }
@@ -124,13 +124,13 @@ static bool reserve_rows(attend_beam_cache *cache, size_t n)
 
 /* ---- the cache ---- */
 
-int attend_beam_cache_new(attend_beam_cache **out, int width)
+int attend_beam_cache_new(attend_beam_cache **out, attend_ctx *c, int width)
 {
     *out = NULL;
     if (width < 1) return attend_fail(ATTEND_BAD_USAGE, "attend_beam_cache_new: the width of a row is %d", width);
     attend_beam_cache *cache = attend_memory_zeroed(1, sizeof *cache);
     if (!cache) return attend_fail(ATTEND_NO_MEMORY, "no memory for a beam cache");
-    cache->memory = attend_device_default(); /* that of the model, which exists */
+    cache->context = c;
     cache->width = (size_t)width;
     cache->stride = (cache->width + ALIGNED - 1) / ALIGNED * ALIGNED;
     *out = cache;
@@ -140,7 +140,6 @@ int attend_beam_cache_new(attend_beam_cache **out, int width)
 void attend_beam_cache_free(attend_beam_cache *cache)
 {
     if (!cache) return;
-    for (size_t i = 0; i < cache->block_count; i++) cache->memory->give(cache->blocks[i]);
     attend_memory_free(cache->blocks);
     attend_memory_free(cache->free_rows);
     attend_memory_free(cache->used);
@@ -233,7 +232,7 @@ int attend_beam_cache_step(attend_beam_cache *cache, int n, const int *parents, 
     if (!extends_lists) copy_parent_lists(cache, n, parents);
     for (size_t i = 0; i < (size_t)n; i++) {
         const int row = cache->free_rows[--cache->free_count];
-        cache->memory->copy(row_at(cache, row), rows + i * stride, cache->width * sizeof *rows);
+        cache->context->memory->copy(row_at(cache, row), rows + i * stride, cache->width * sizeof *rows);
         cache->current.rows[i * cache->current.length + (size_t)cache->current.lengths[i]++] = row;
     }
     cache->count = n, cache->max_length = max_length + 1;

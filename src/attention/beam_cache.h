@@ -2,9 +2,10 @@
  *
  * Purpose    A row is stored once, in the step that decoded its token, and never moves. A hypothesis is the list of
  *            the rows of its tokens. Extending a hypothesis copies its list, one int for each token, and no row.
- * Ownership  The cache owns its rows. A row keeps its address as long as a hypothesis contains it.
+ * Ownership  The rows are in the context's memory: the cache can be used until the context is reset. A row keeps its
+ *            address as long as a hypothesis contains it.
  * Memory     Rows that no hypothesis contains are reused before more are allocated; at most a quarter of the rows, or
- *            a few blocks, are unused. All memory is freed by attend_beam_cache_free.
+ *            a few blocks, are unused. attend_beam_cache_free frees the lists.
  * Failure    ATTEND_NO_MEMORY leaves the cache unchanged.
  * Threads    Several threads may read a cache at once; changing it needs exclusive access. */
 #ifndef ATTEND_ATTENTION_BEAM_CACHE_H
@@ -17,7 +18,7 @@
 typedef struct attend_beam_cache attend_beam_cache;
 
 /* Creates a cache without hypotheses, for rows of `width` elements. */
-int attend_beam_cache_new(attend_beam_cache **out, int width);
+int attend_beam_cache_new(attend_beam_cache **out, attend_ctx *c, int width);
 void attend_beam_cache_free(attend_beam_cache *cache);
 
 /* Replaces the hypotheses by n new ones: hypothesis i is hypothesis parents[i] of the previous step followed by row i

@@ -13,7 +13,7 @@ int attend_ctx_new(attend_ctx **out)
     if (!*out) return attend_fail(ATTEND_NO_MEMORY, "no memory for a context");
     attend_ctx *c = *out;
     c->recording = true;
-    c->memory = c->numbers.memory = attend_device_default();
+    c->memory = c->numbers.memory = c->states.memory = attend_device_default();
     if (!c->memory) {
         attend_memory_free(c);
         *out = NULL;
@@ -43,6 +43,7 @@ void attend_ctx_free(attend_ctx *c)
 {
     if (!c) return;
     free_copies(c, 0);
+    attend_arena_free(&c->states);
     attend_arena_free(&c->numbers);
     attend_arena_free(&c->arena);
     attend_pool_free(c->own_pool);
@@ -81,6 +82,7 @@ void attend_ctx_reset(attend_ctx *c)
 {
     ATTEND_REQUIRE_VOID(c);
     attend_ctx_release(c, (attend_mark){ 0 });
+    attend_arena_rewind(&c->states, (arena_mark){ 0 });
     c->tape = NULL;
     c->backward_done = false;
     c->deferred = NULL, c->run_deferred = NULL;
@@ -95,6 +97,12 @@ void attend_ctx_shrink(attend_ctx *c, double max_bytes)
     attend_ctx_reset(c);
     attend_arena_free(&c->arena);
     attend_arena_free(&c->numbers);
+    attend_arena_free(&c->states);
+}
+
+void *attend_ctx_take_state(attend_ctx *c, size_t bytes)
+{
+    return attend_arena_alloc(&c->states, bytes);
 }
 
 void attend_ctx_set_grads(attend_ctx *c, attend_grads *g)
@@ -168,7 +176,7 @@ void attend_ctx_release(attend_ctx *c, attend_mark mark)
 size_t attend_ctx_bytes(const attend_ctx *c)
 {
     ATTEND_REQUIRE(0, c);
-    return c->arena.bytes + c->numbers.bytes;
+    return c->arena.bytes + c->numbers.bytes + c->states.bytes;
 }
 
 void *attend_ctx_fail(attend_ctx *c, int code, const char *format, ...)

@@ -153,6 +153,7 @@ struct attend_node {
 struct attend_ctx {
     attend_arena arena;          /* host memory: structs and index arrays */
     attend_arena numbers;        /* device memory: values, gradients and what operations save */
+    attend_arena states;         /* device memory that no rewinding frees, only a reset: the states of a decoding */
     const device_memory *memory; /* the device (device/device.h) */
     attend_compute compute;      /* threads for large computations, and scratch memory */
     host_copy *copies;
@@ -173,6 +174,10 @@ struct attend_ctx {
 /* Makes the matrix products of the context use the threads of a pool, which still belongs to the caller. NULL: use the
  * threads of attend_ctx_set_threads again, if any. */
 void attend_ctx_set_pool(attend_ctx *c, attend_pool *pool);
+
+/* Allocates bytes of device memory, not initialised, that stay until the context is reset; NULL if memory ran out. The
+ * context keeps them for the next decoding, which saves it the page faults. */
+void *attend_ctx_take_state(attend_ctx *c, size_t bytes);
 
 /* Frees the context's memory if it has more than max_bytes, which resets it. */
 void attend_ctx_shrink(attend_ctx *c, double max_bytes);

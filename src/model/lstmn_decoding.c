@@ -48,7 +48,7 @@ static bool begin_layers(attend_decoding *d, const lstmn_tapes *tapes)
         if (attend_ctx_status(c) != ATTEND_OK) return false;
         const attend_lstmn_cell cell = attend_lstmn_cell_of(c, m, l);
         if (attend_ctx_status(c) != ATTEND_OK) return false;
-        if (attend_beam_cache_new(&s->past[i], attend_lstmn_tape_width(&cell, s->sources[i])) != ATTEND_OK) {
+        if (attend_beam_cache_new(&s->past[i], c, attend_lstmn_tape_width(&cell, s->sources[i])) != ATTEND_OK) {
             attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for decoding");
             return false;
         }

@@ -32,7 +32,7 @@ static bool begin(attend_decoding *d, const int *source, const int *lengths)
     const attend_model *m = d->m;
     transformer_states *s = d->states;
     for (int i = 0; i < m->config.decoder_layers; i++)
-        if (attend_beam_cache_new(&s->past[i], 2 * m->config.hidden) != ATTEND_OK) {
+        if (attend_beam_cache_new(&s->past[i], c, 2 * m->config.hidden) != ATTEND_OK) {
             attend_ctx_fail(c, ATTEND_NO_MEMORY, "no memory for decoding");
             return false;
         }

@@ -25,6 +25,7 @@ static attend_real random_number(void)
 /* ---- numbers on the device ---- */
 
 static attend_ctx *lender; /* holds what the tests lend to the device */
+static attend_ctx *owner;  /* has the memory of the caches */
 
 static void read_row(const attend_beam_cache *cache, int i, int j, attend_real *row)
 {
@@ -46,7 +47,7 @@ static int make_references(void **state)
     seed = 5;
     expected = calloc(1, sizeof *expected);
     previous = calloc(1, sizeof *previous);
-    return expected && previous && attend_ctx_new(&lender) == ATTEND_OK ? 0 : -1;
+    return expected && previous && attend_ctx_new(&lender) == ATTEND_OK && attend_ctx_new(&owner) == ATTEND_OK ? 0 : -1;
 }
 
 static int free_references(void **state)
@@ -55,6 +56,15 @@ static int free_references(void **state)
     free(expected);
     free(previous);
     attend_ctx_free(lender);
+    attend_ctx_free(owner);
+    return 0;
+}
+
+/* Each test begins without caches. */
+static int reset_owner(void **state)
+{
+    (void)state;
+    attend_ctx_reset(owner);
     return 0;
 }
 
@@ -122,7 +132,7 @@ static void test_rows_are_found_again(void **state)
 {
     (void)state;
     attend_beam_cache *cache = NULL;
-    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    assert_ok(attend_beam_cache_new(&cache, owner, WIDTH));
     assert_int_equal(attend_beam_cache_count(cache), 0);
     assert_int_equal(attend_beam_cache_max_length(cache), 0);
     memset(expected, 0, sizeof *expected);
@@ -204,7 +214,7 @@ static void test_attention_equals_the_runner(void **state)
     attend_runner *r = NULL;
     assert_ok(attend_ctx_new(&c));
     assert_ok(attend_runner_new(&r, 1));
-    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    assert_ok(attend_beam_cache_new(&cache, owner, WIDTH));
     memset(expected, 0, sizeof *expected);
     assert_true(attend_to(c, cache, true)); /* without hypotheses */
     for (int t = 0; t < 100; t++) {
@@ -229,7 +239,7 @@ static void test_the_same_bits_on_any_number_of_threads(void **state)
 {
     (void)state;
     attend_beam_cache *cache = NULL;
-    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    assert_ok(attend_beam_cache_new(&cache, owner, WIDTH));
     memset(expected, 0, sizeof *expected);
     for (int t = 0; t < STEPS; t++) {
         for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = i * (t % 3 + 1) % MAX_HYPOTHESES;
@@ -262,7 +272,7 @@ static void test_unused_rows_are_reused(void **state)
     (void)state;
     enum { LONG = 2000 };
     attend_beam_cache *cache = NULL;
-    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    assert_ok(attend_beam_cache_new(&cache, owner, WIDTH));
     for (int t = 0; t < LONG; t++) {
         for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = t * 7 % MAX_HYPOTHESES;
         for (int i = 0; i < MAX_HYPOTHESES; i++) rows[i * (WIDTH + 2)] = (attend_real)t;
@@ -294,10 +304,10 @@ static void test_a_failure_loses_no_row(void **state)
     attend_beam_cache *cache = NULL;
     int refused = 0;
     attend_memory_refuse(1);
-    assert_int_equal(attend_beam_cache_new(&cache, WIDTH), ATTEND_NO_MEMORY);
+    assert_int_equal(attend_beam_cache_new(&cache, owner, WIDTH), ATTEND_NO_MEMORY);
     assert_null(cache);
     attend_memory_refuse(0);
-    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    assert_ok(attend_beam_cache_new(&cache, owner, WIDTH));
     memset(expected, 0, sizeof *expected);
     for (int t = 0; t < 150; t++) {
         const int n = random_step(parents, rows);
@@ -326,12 +336,34 @@ static void test_a_failure_loses_no_row(void **state)
     attend_beam_cache_free(cache);
 }
 
+/* The next decoding of a context gets the memory of the one before. */
+static void test_memory_is_kept_by_the_context(void **state)
+{
+    (void)state;
+    size_t bytes = 0;
+    for (int k = 0; k < 5; k++) {
+        attend_beam_cache *cache = NULL;
+        attend_ctx_reset(owner);
+        assert_ok(attend_beam_cache_new(&cache, owner, WIDTH));
+        memset(expected, 0, sizeof *expected);
+        for (int t = 0; t < STEPS; t++) {
+            for (int i = 0; i < MAX_HYPOTHESES; i++) parents[i] = i;
+            assert_ok(attend_beam_cache_step(cache, MAX_HYPOTHESES, parents, lent_rows(), WIDTH + 2));
+        }
+        attend_beam_cache_free(cache);
+        if (k == 0) bytes = attend_ctx_bytes(owner);
+        assert_true(k == 0 || attend_ctx_bytes(owner) == bytes);
+    }
+    attend_ctx_shrink(owner, 0);
+    assert_true(attend_ctx_bytes(owner) < bytes / 2);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
     attend_beam_cache *cache = NULL;
-    assert_int_equal(attend_beam_cache_new(&cache, 0), ATTEND_BAD_USAGE);
-    assert_ok(attend_beam_cache_new(&cache, WIDTH));
+    assert_int_equal(attend_beam_cache_new(&cache, owner, 0), ATTEND_BAD_USAGE);
+    assert_ok(attend_beam_cache_new(&cache, owner, WIDTH));
     assert_int_equal(attend_beam_cache_step(cache, 0, NULL, lent_rows(), WIDTH), ATTEND_BAD_USAGE);
     assert_ok(attend_beam_cache_step(cache, 2, NULL, lent_rows(), WIDTH));
     assert_int_equal(attend_beam_cache_step(cache, 1, (const int[]){ 2 }, lent_rows(), WIDTH), ATTEND_BAD_USAGE);
@@ -344,12 +376,13 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_found_again),
-        cmocka_unit_test(test_attention_equals_the_runner),
-        cmocka_unit_test(test_the_same_bits_on_any_number_of_threads),
-        cmocka_unit_test(test_unused_rows_are_reused),
-        cmocka_unit_test(test_a_failure_loses_no_row),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test_setup(test_rows_are_found_again, reset_owner),
+        cmocka_unit_test_setup(test_attention_equals_the_runner, reset_owner),
+        cmocka_unit_test_setup(test_the_same_bits_on_any_number_of_threads, reset_owner),
+        cmocka_unit_test_setup(test_unused_rows_are_reused, reset_owner),
+        cmocka_unit_test_setup(test_a_failure_loses_no_row, reset_owner),
+        cmocka_unit_test_setup(test_memory_is_kept_by_the_context, reset_owner),
+        cmocka_unit_test_setup(test_refusals, reset_owner),
     };
     return cmocka_run_group_tests(tests, make_references, free_references);
 }
