@@ -93,8 +93,8 @@ static size_t searching_takes(const attend_model *m, int source, int target)
     return bytes;
 }
 
-/* A context takes memory in chunks of a megabyte, for structs and for numbers. */
-enum { CHUNKS = 2 * MEGABYTE };
+/* A context takes memory in chunks of a megabyte: for structs, for numbers and for the states of a decoding. */
+enum { CHUNKS = 3 * MEGABYTE };
 
 static void estimates_are_not_too_low(void **state)
 {
