@@ -69,7 +69,7 @@ static void bench_step(bench *b, const training_case *x)
     static const char group[] = "training step on a GPU";
     pair_lengths lengths[MAX_BATCH];
     for (int i = 0; i < x->batch; i++) lengths[i] = (pair_lengths){ x->length, x->length };
-    step_batch batch = step_batch_new(lengths, x->batch, x->config.target_vocab, x->batch, 0);
+    step_batch batch = step_batch_new(lengths, x->batch, x->config.target_vocab, x->batch);
     use_compute(x->compute);
     stepper s = stepper_on_threads(&x->config, &batch, 1, 1);
     char name[96], task[96];

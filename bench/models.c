@@ -15,7 +15,7 @@ static step_batch equal_length_batch(int pairs, int tokens)
 {
     pair_lengths lengths[BATCH];
     for (int i = 0; i < pairs; i++) lengths[i] = (pair_lengths){ tokens, tokens };
-    return step_batch_new(lengths, pairs, VOCABULARY, SHARD, 0);
+    return step_batch_new(lengths, pairs, VOCABULARY, SHARD);
 }
 
 /* Operations in the matrix products of a training step of RNNsearch: three times those of the forward pass. */
@@ -80,7 +80,7 @@ static void compare_lengths(bench *b, const char *name, const pair_lengths *leng
     step_batch batches[MAX_BATCHES];
     double rows = 0;
     for (int i = 0; i < MAX_BATCHES; i++) { /* every fifth batch of the pool: if sorted, both short and long ones */
-        batches[i] = step_batch_new(lengths + (5 * i + 2) * BATCH, BATCH, VOCABULARY, SHARD, 0);
+        batches[i] = step_batch_new(lengths + (5 * i + 2) * BATCH, BATCH, VOCABULARY, SHARD);
         rows += batches[i].rows;
     }
     char path[] = "/tmp/attend_bench_XXXXXX", task[160];

@@ -26,7 +26,7 @@ static step_batch batch_of(int tokens)
     }
     /* as attend_train cuts a batch: shards of nearly equal size, and a multiple of four of them */
     const int shards = (tokens / SHARD_ROWS + 4) / 4 * 4;
-    return step_batch_new(lengths, count, VOCABULARY, (count + shards - 1) / shards, 0);
+    return step_batch_new(lengths, count, VOCABULARY, (count + shards - 1) / shards);
 }
 
 /* 4 million parameters. */

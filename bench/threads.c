@@ -1,11 +1,11 @@
-/* threads.c: training steps on several threads compared with one: batches of the default size, which have two or three
- * shards, and of 8,000 tokens, which have ten. */
+/* threads.c: training steps on several threads compared with one: batches of the default size, which have two or four
+ * shards, and of 8,000 tokens, which have twelve. */
 #include "training_steps.h"
 
 #include <attend/processors.h>
 #include <stdio.h>
 
-enum { VOCABULARY = 6000, MAX_PAIRS = 400, SHARD_ROWS = 390, MAX_COUNTS = 8 };
+enum { VOCABULARY = 6000, MAX_PAIRS = 400, MAX_COUNTS = 8 };
 
 /* Pairs of 8 to 20 tokens on each side, in the order of a linear congruential generator. */
 static step_batch batch_of(int tokens)
@@ -22,7 +22,7 @@ static step_batch batch_of(int tokens)
         sum += lengths[count].source + lengths[count].target - 1;
         if (sum > tokens) break;
     }
-    return step_batch_new(lengths, count, VOCABULARY, 0, SHARD_ROWS);
+    return step_batch_new(lengths, count, VOCABULARY, 0);
 }
 
 static attend_config config_of(bool transformer)

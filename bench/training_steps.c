@@ -1,20 +1,34 @@
 /* training_steps.c: batches of random tokens and training steps on them. */
 #include "training_steps.h"
 
+#include "train/shards.h"
 #include "train/team.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-step_batch step_batch_new(const pair_lengths *lengths, int count, int vocabulary, int shard_pairs, int shard_rows)
+static void cut_shards(step_batch *b)
+{
+    enum { DEFAULT_TOKENS = 800 };
+    int *first = malloc(((size_t)b->pairs.count + 2) * sizeof *first);
+    if (!first) exit(1);
+    b->shards = attend_cut_shards(&b->pairs, DEFAULT_TOKENS, first);
+    if (b->shards > MAX_STEP_SHARDS) {
+        fprintf(stderr, "bench: a batch has %d shards\n", b->shards);
+        exit(1);
+    }
+    for (int i = 0; i <= b->shards; i++) b->first[i] = first[i];
+    free(first);
+}
+
+step_batch step_batch_new(const pair_lengths *lengths, int count, int vocabulary, int shard_pairs)
 {
     step_batch b = { .source_lengths = malloc((size_t)count * sizeof(int)),
                      .target_lengths = malloc((size_t)count * sizeof(int)) };
     if (!b.source_lengths || !b.target_lengths) exit(1);
     for (int i = 0; i < count; i++) {
-        const bool full = shard_pairs > 0 ? i % shard_pairs == 0 : b.rows >= b.shards * shard_rows;
-        if (full && b.shards < MAX_STEP_SHARDS) b.first[b.shards++] = i;
+        if (shard_pairs > 0 && i % shard_pairs == 0 && b.shards < MAX_STEP_SHARDS) b.first[b.shards++] = i;
         b.source_lengths[i] = lengths[i].source,
         b.target_lengths[i] = lengths[i].target - 1; /* the end token is added */
         b.sources += lengths[i].source, b.rows += lengths[i].target;
@@ -28,6 +42,7 @@ step_batch step_batch_new(const pair_lengths *lengths, int count, int vocabulary
                               .source_lengths = b.source_lengths,
                               .target = b.tokens + b.sources,
                               .target_lengths = b.target_lengths };
+    if (shard_pairs == 0) cut_shards(&b);
     return b;
 }
 

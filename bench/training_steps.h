@@ -15,8 +15,8 @@ typedef struct step_batch {
     int shards, first[MAX_STEP_SHARDS + 1];
 } step_batch;
 
-/* A shard has `shard_pairs` pairs or, if that is 0, at least `shard_rows` target tokens. */
-step_batch step_batch_new(const pair_lengths *lengths, int count, int vocabulary, int shard_pairs, int shard_rows);
+/* A shard has `shard_pairs` pairs; 0: the shards are those of `attend train`. */
+step_batch step_batch_new(const pair_lengths *lengths, int count, int vocabulary, int shard_pairs);
 void step_batch_free(step_batch *b);
 
 /* Writes the lengths for PyTorch, one line "source:target source:target ..." for each batch. `path` is a mkstemp

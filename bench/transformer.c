@@ -14,8 +14,7 @@ enum {
     INNER = 1024,
     LAYERS = 4,
     LENGTH = 25,
-    TOKENS = 4096,      /* target tokens of a batch */
-    SHARD_TOKENS = 512, /* target tokens of a shard */
+    TOKENS = 4096, /* target tokens of a batch */
     MAX_BATCHES = 8
 };
 
@@ -24,7 +23,7 @@ static step_batch batch_new(const pair_lengths *lengths, int max_count)
 {
     int count = 0;
     for (int tokens = 0; count < max_count && tokens < TOKENS; count++) tokens += lengths[count].target;
-    return step_batch_new(lengths, count, VOCABULARY, 0, SHARD_TOKENS);
+    return step_batch_new(lengths, count, VOCABULARY, 0);
 }
 
 static attend_config config_with(double dropout)

@@ -9,7 +9,7 @@ static attend_var *shard_loss(attend_ctx *c, int shard, void *user)
     const training_run *run = user;
     const update_batch *b = &run->batch;
     const int first = b->shard_first[shard];
-    const attend_pairs part = attend_pairs_slice(&b->pairs, first, b->shard_count[shard]);
+    const attend_pairs part = attend_pairs_slice(&b->pairs, first, b->shard_first[shard + 1] - first);
     attend_loss_options options = ATTEND_LOSS_OPTIONS_INIT;
     options.scale = 1.0 / b->rows;
     options.label_smoothing = run->options.label_smoothing;

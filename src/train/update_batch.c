@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "train/gradient_tree.h"
+#include "train/shards.h"
 #include <string.h>
 
 static bool ints_fit(int **array, size_t *room, size_t used, size_t more)
@@ -43,18 +44,6 @@ static bool append(update_batch *b, const attend_pairs *p)
     return true;
 }
 
-static bool add_shard(update_batch *b, int first, int count)
-{
-    size_t room = (size_t)b->shard_room, other = (size_t)b->shard_room;
-    if (!ints_fit(&b->shard_first, &room, (size_t)b->shards, 1) ||
-        !ints_fit(&b->shard_count, &other, (size_t)b->shards, 1))
-        return false;
-    b->shard_room = (int)room;
-    b->shard_first[b->shards] = first;
-    b->shard_count[b->shards++] = count;
-    return true;
-}
-
 /* Where the target rows of each shard begin. */
 static bool count_rows(update_batch *b)
 {
@@ -68,49 +57,19 @@ static bool count_rows(update_batch *b)
     size_t rows = 0;
     for (int i = 0; i < b->shards; i++) {
         b->shard_rows[i] = rows;
-        rows += sum_of(b->pairs.target_lengths + b->shard_first[i], b->shard_count[i]) + (size_t)b->shard_count[i];
+        const int first = b->shard_first[i], count = b->shard_first[i + 1] - first;
+        rows += sum_of(b->pairs.target_lengths + first, count) + (size_t)count;
     }
     b->shard_rows[b->shards] = rows;
     return true;
 }
 
-static int pair_tokens(const update_batch *b, int i)
-{
-    return b->pairs.source_lengths[i] + b->pairs.target_lengths[i] + 1;
-}
-
-/* As many shards as there would be if all but the last were as large as possible, or a few more, so that two and four ranks
- * or threads have the same number: an even number, and a multiple of four from eight on. */
-static int count_shards(const update_batch *b, int shard_tokens, int64_t *total)
-{
-    int shards = 1, tokens = 0;
-    *total = 0;
-    for (int i = 0; i < b->pairs.count; i++) {
-        const int more = pair_tokens(b, i);
-        if (tokens > 0 && tokens + more > shard_tokens) shards++, tokens = 0;
-        tokens += more, *total += more;
-    }
-    if (shards < 3) return shards;
-    return shards < 8 ? (shards + 1) / 2 * 2 : (shards + 3) / 4 * 4;
-}
-
-/* Shards of nearly equal size, so that threads and ranks that run the same number of them end at the same time. */
+/* Cuts the pairs into shards and counts their rows. */
 static bool cut(update_batch *b, int shard_tokens)
 {
-    int64_t total, before = 0;
-    const int shards = count_shards(b, shard_tokens, &total);
-    int first = 0, tokens = 0;
-    b->shards = 0;
-    for (int i = 0; i < b->pairs.count; i++) {
-        const int more = pair_tokens(b, i);
-        const int64_t end = total * (b->shards + 1) / shards; /* of this shard, if all are equal */
-        if (i > first && (tokens + more > shard_tokens || before + more / 2 >= end)) {
-            if (!add_shard(b, first, i - first)) return false;
-            first = i, tokens = 0;
-        }
-        tokens += more, before += more;
-    }
-    return add_shard(b, first, b->pairs.count - first) && count_rows(b);
+    if (!ints_fit(&b->shard_first, &b->shard_room, 0, (size_t)b->pairs.count + 2)) return false;
+    b->shards = attend_cut_shards(&b->pairs, shard_tokens, b->shard_first);
+    return count_rows(b);
 }
 
 /* Appends the links of a batch, whose pairs will be appended next. */
@@ -147,8 +106,7 @@ static bool append_numbers(update_batch *b, const attend_batch *batch)
 static int read_tokens(update_batch *b, attend_batches *batches, shard_range shards)
 {
     if (shards.end <= shards.first) return ATTEND_OK;
-    const int first = b->shard_first[shards.first], last = shards.end - 1,
-              end = b->shard_first[last] + b->shard_count[last];
+    const int first = b->shard_first[shards.first], end = b->shard_first[shards.end];
     int status = ATTEND_OK, *to[2];
     to[0] = b->tokens[0] + sum_of(b->lengths[0], first), to[1] = b->tokens[1] + sum_of(b->lengths[1], first);
     for (int i = first; status == ATTEND_OK && i < end; i++) {
@@ -197,7 +155,6 @@ void attend_update_batch_free(update_batch *b)
         attend_memory_free(b->lengths[side]);
     }
     attend_memory_free(b->shard_first);
-    attend_memory_free(b->shard_count);
     attend_memory_free(b->shard_rows);
     attend_memory_free(b->nll);
     attend_memory_free(b->links);

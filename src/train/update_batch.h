@@ -8,19 +8,19 @@
 
 /* { 0 } is empty. Arrays are reused from update to update. */
 typedef struct update_batch {
-    attend_pairs pairs;             /* points into the arrays below */
-    int rows;                       /* target rows */
-    real *nll;                      /* (rows): for the loss of each */
-    int *shard_first, *shard_count; /* (shards): pairs */
-    size_t *shard_rows;             /* (shards + 1): target rows before those of a shard */
+    attend_pairs pairs; /* points into the arrays below */
+    int rows;           /* target rows */
+    real *nll;          /* (rows): for the loss of each */
+    int *shard_first;   /* (shards + 1): the first pair of each, and the number of pairs */
+    size_t *shard_rows; /* (shards + 1): target rows before those of a shard */
     int shards;
     int *tokens[2], *lengths[2]; /* source, target */
     attend_link *links;
     size_t link_count, link_capacity;
     size_t token_count[2], token_room[2], pair_count, pair_room, nll_room;
     uint64_t *numbers, *epochs; /* of the pairs, where only some of the tokens are read */
-    size_t number_room;
-    int shard_room, shard_rows_room;
+    size_t number_room, shard_room;
+    int shard_rows_room;
 } update_batch;
 
 /* Reads `accumulate` batches, with the links of their pairs (links NULL: none), moves the position past them, and cuts the
