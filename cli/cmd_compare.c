@@ -131,7 +131,8 @@ int comparison_set_metrics(comparison *c)
     c->e.samples = (int)c->s->samples, c->e.seed = 1;
     snprintf(c->e.names[0], sizeof c->e.names[0], "translations");
     snprintf(c->e.names[1], sizeof c->e.names[1], "translations");
-    return status;
+    const int checked = status == 0 ? evaluation_check_references(&c->e) : ATTEND_OK; /* before models are trained */
+    return checked == ATTEND_OK ? status : cli_fail(c->v, checked);
 }
 
 /* Loads existing results. Fails if they were made with other options. */

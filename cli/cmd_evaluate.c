@@ -160,6 +160,8 @@ static int read_all(evaluation *e, const settings *s)
         e->system_count = 2;
         status = test_set_read_system(g, &e->systems[1], s->against);
     }
+    if (status == ATTEND_OK) evaluation_fit_metrics(e, s->json);
+    if (status == ATTEND_OK) status = evaluation_check_references(e);
     if (status == ATTEND_OK && s->model) status = translate(e, s, &g->sources, &e->systems[0]);
     if (status == ATTEND_OK && s->output) status = text_lines_write(&e->systems[0], s->output);
     return status;
@@ -173,7 +175,6 @@ static int evaluate(const settings *s, evaluation *e)
         return helped == ATTEND_OK ? 0 : cli_fail(&verb_evaluate, helped);
     }
     int status = read_all(e, s);
-    if (status == ATTEND_OK) evaluation_fit_metrics(e, s->json);
     if (status == ATTEND_OK) status = evaluation_run(e);
     if (status == ATTEND_OK && s->plot) status = evaluation_plot(e, s->plot);
     if (status != ATTEND_OK) return cli_fail(&verb_evaluate, status);

@@ -271,6 +271,40 @@ static bool holds(const evaluation *e, const bucket *b, int line)
 
 /* ---- scores ---- */
 
+/* The failure of a metric at line i, with the file and line that it is about: a reference that fails with any translation, else
+ * the translation. One that a model made has no line; its source has. */
+static int name_line(const evaluation *e, int metric, const text_lines *system, int i)
+{
+    char why[256], place[TEXT_PLACE];
+    snprintf(why, sizeof why, "%s", attend_message());
+    const test_set *s = &e->test_set;
+    const bool is_from_file = i < system->origin_count;
+    text_lines_place(is_from_file ? system : &s->sources, i, place);
+    for (int k = s->begin[i]; k < s->begin[i + 1]; k++) {
+        attend_metric_sums ignored = { { 0 } };
+        if (attend_metric_add(&e->options[metric], &ignored, "", &s->references[k], 1) == ATTEND_OK) continue;
+        test_set_reference_place(s, k, place);
+        return attend_fail(ATTEND_BAD_DATA, "%s: %s", place, why);
+    }
+    return attend_fail(ATTEND_BAD_DATA, "%s%s: %s", is_from_file ? "" : "the translation of ", place, why);
+}
+
+int evaluation_check_references(const evaluation *e)
+{
+    enum { SHORT = 1 << 16 }; /* no metric refuses a reference of fewer bytes; most tests need not look closer */
+    static const text_lines none;
+    const test_set *s = &e->test_set;
+    for (int metric = 0; metric < METRICS; metric++)
+        for (int i = 0; e->selected[metric] && i < s->count; i++)
+            for (int k = s->begin[i]; k < s->begin[i + 1]; k++) {
+                attend_metric_sums ignored = { { 0 } };
+                if (strlen(s->references[k]) < SHORT - 1) continue;
+                const int status = attend_metric_add(&e->options[metric], &ignored, "", &s->references[k], 1);
+                if (status != ATTEND_OK) return status == ATTEND_BAD_DATA ? name_line(e, metric, &none, i) : status;
+            }
+    return ATTEND_OK;
+}
+
 /* The sums of each line, for one system. */
 static int add_lines(const evaluation *e, int metric, int system, attend_metric_sums *sums)
 {
@@ -280,8 +314,7 @@ static int add_lines(const evaluation *e, int metric, int system, attend_metric_
         sums[i] = (attend_metric_sums){ 0 };
         status = attend_metric_add(&e->options[metric], &sums[i], e->systems[system].items[i],
                                    s->references + s->begin[i], s->begin[i + 1] - s->begin[i]);
-        if (status == ATTEND_BAD_DATA)
-            status = attend_fail(ATTEND_BAD_DATA, "%s:%d: %s", e->names[system], i + 1, attend_message());
+        if (status == ATTEND_BAD_DATA) status = name_line(e, metric, &e->systems[system], i);
     }
     return status;
 }

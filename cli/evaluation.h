@@ -55,6 +55,8 @@ int evaluation_metric_at(const evaluation *e, int k);
 /* Sets the ranges from "10,20,30" (up to 10, 11 to 20, 21 to 30, 31 and more) or "auto"; needs the test set.
  * ATTEND_BAD_USAGE. */
 int evaluation_set_buckets(evaluation *e, const char *text);
+/* Whether all references can be scored, before they are translated to; needs the test set and the metrics. ATTEND_BAD_DATA. */
+int evaluation_check_references(const evaluation *e);
 int evaluation_run(evaluation *e);
 void evaluation_free(evaluation *e);
 

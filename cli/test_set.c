@@ -65,7 +65,8 @@ static int add_pair(test_set *s, attend_string_table *known, const attend_text_p
     if (status == ATTEND_OK) status = nul_bytes_check_pair(p);
     if (status == ATTEND_OK && number == s->sources.count)
         status = text_lines_add_from(&s->sources, p->source, p->source_size, p->source_file, p->line);
-    if (status == ATTEND_OK) status = text_lines_add(&s->texts, p->target, p->target_size);
+    if (status == ATTEND_OK)
+        status = text_lines_add_from(&s->texts, p->target, p->target_size, p->target_file, p->line);
     if (status != ATTEND_OK) return status;
     if (!array_reserve(&s->segment_of, capacity, (size_t)s->texts.count, sizeof *s->segment_of)) return no_memory();
     s->segment_of[s->texts.count - 1] = number;
@@ -133,6 +134,7 @@ static int merge_lines(const test_set *s, text_lines *h, const char *path)
         char *text = h->items[i];
         h->items[i] = NULL;
         if (segment == kept) { /* segments are numbered in the order of first occurrence */
+            h->origins[kept] = h->origins[i];
             h->items[kept++] = text;
             first[segment] = i + 1;
             continue;
@@ -159,6 +161,13 @@ int test_set_read_system(const test_set *s, text_lines *hypotheses, const char *
     return attend_fail(ATTEND_BAD_DATA,
                        "%s has %d lines, but %s has %d pairs with %d different sources; the numbers must be equal",
                        path, hypotheses->count, s->from, s->texts.count, s->count);
+}
+
+const char *test_set_reference_place(const test_set *s, int k, char place[TEXT_PLACE])
+{
+    int i = 0;
+    while (s->texts.items[i] != s->references[k]) i++;
+    return text_lines_place(&s->texts, i, place);
 }
 
 int test_set_reference_count(const test_set *s)

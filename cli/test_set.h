@@ -27,6 +27,9 @@ void test_set_free(test_set *s);
  * must then be equal. */
 int test_set_read_system(const test_set *s, text_lines *hypotheses, const char *path);
 
+/* "FILE:LINE" of reference k (an index into s->references). Returns `place`. */
+const char *test_set_reference_place(const test_set *s, int k, char place[TEXT_PLACE]);
+
 /* The number of references of each segment; 0: it varies. */
 int test_set_reference_count(const test_set *s);
 

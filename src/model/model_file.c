@@ -300,12 +300,19 @@ static const attend_score *own_score(const loading *l, const char *name)
     return NULL;
 }
 
+static bool is_field(const char *name)
+{
+    const attend_config_field *f;
+    for (int i = 0; (f = attend_config_field_at(i)); i++)
+        if (strcmp(f->key, name) == 0) return true;
+    return false;
+}
+
 static int load_config(const loading *l)
 {
     static const attend_config defaults = ATTEND_CONFIG_INIT;
     attend_config *config = &l->m->config;
     *config = defaults;
-    size_t known = 0;
     const attend_config_field *f;
     for (int i = 0; (f = attend_config_field_at(i)); i++) {
         char key[FIELD_TEXT];
@@ -317,7 +324,6 @@ static int load_config(const loading *l)
                                "%s: the metadata has no \"%s\"; the file was made by %s: train the "
                                "model again with this version, %s",
                                l->name, key, maker_of(l), attend_version());
-        known++;
         const attend_score *own = f->type == ATTEND_FIELD_SCORE ? own_score(l, value) : NULL;
         if (f->type == ATTEND_FIELD_SCORE && !own && strcmp(value, "none") != 0 && !attend_score_find(value))
             return attend_fail(
@@ -331,12 +337,11 @@ static int load_config(const loading *l)
     }
     for (size_t i = 0; i < attend_tensor_file_metadata_count(l->file); i++) {
         const char *key = attend_tensor_file_metadata_at(l->file, i)->key;
-        if (starts_with(key, config_prefix) && known-- == 0)
-            return attend_fail(
-                ATTEND_BAD_MODEL,
-                "%s: the metadata has an unknown field: \"%.60s\" or one before it; the file was made by "
-                "%s, and this is attend %s: update attend",
-                l->name, key, maker_of(l), attend_version());
+        if (starts_with(key, config_prefix) && !is_field(key + strlen(config_prefix)))
+            return attend_fail(ATTEND_BAD_MODEL,
+                               "%s: the metadata has an unknown field: \"%.60s\"; the file was made by %s, and this is "
+                               "attend %s: update attend",
+                               l->name, key, maker_of(l), attend_version());
     }
     return bad_model(l, attend_config_check(config));
 }

@@ -1,6 +1,7 @@
 /* divergence.c: what happens after a non-finite gradient or validation loss. The update of such a gradient is skipped.
  * After MAX_SKIPPED skipped updates in a row, or a validation without a finite loss, training rolls back to the last
- * checkpoint and continues at half the learning rate; if that happens a second time, training has diverged and ends. */
+ * checkpoint and continues at half the learning rate; if that happens a second time, training has diverged and ends. The
+ * same without validation, if the last update has no finite loss. */
 #include "train/training_run.h"
 
 #include "core/status.h"
@@ -47,13 +48,15 @@ int attend_training_skip_update(training_run *run, double norm)
     return roll_back(run, reason);
 }
 
-int attend_training_reject_validation(training_run *run)
+int attend_training_reject_loss(training_run *run)
 {
     char reason[80];
-    if (run->state.rollbacks > 0)
-        return attend_training_diverged(run, "the validation loss is non-finite, also at half the learning rate");
-    snprintf(reason, sizeof reason, "update %llu: the validation loss is non-finite",
-             (unsigned long long)run->state.update);
+    const char *const loss = run->valid ? "validation loss" : "loss";
+    if (run->state.rollbacks > 0) {
+        snprintf(reason, sizeof reason, "the %s is non-finite, also at half the learning rate", loss);
+        return attend_training_diverged(run, reason);
+    }
+    snprintf(reason, sizeof reason, "update %llu: the %s is non-finite", (unsigned long long)run->state.update, loss);
     return roll_back(run, reason);
 }
 
@@ -64,6 +67,13 @@ int attend_training_diverged(const training_run *run, const char *reason)
                        "gradient clip or a longer warmup",
                        reason,
                        run->has_saved ? "The best model so far is unchanged" : "No model was written by this training");
+}
+
+bool attend_training_has_finite_loss(const training_run *run)
+{
+    double nll = 0;
+    for (int i = 0; i < run->batch.rows; i++) nll += (double)run->batch.nll[i];
+    return isfinite(nll);
 }
 
 bool attend_training_has_finite_weights(const training_run *run)

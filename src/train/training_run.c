@@ -124,7 +124,8 @@ static int log_progress(training_run *run, const attend_progress *p)
     return status;
 }
 
-/* Logs and validates, if that is due after this update. *rolled_back: the validation had no finite loss. */
+/* Logs and validates, if that is due after this update. *rolled_back: the validation had no finite loss. Where nothing is
+ * validated, the last update is: if it was skipped, its loss is that of the weights that would be saved. */
 static int after_update(training_run *run, attend_progress *p, bool last, bool *rolled_back)
 {
     p->loss = run->state.loss_rows ? run->state.loss / (double)run->state.loss_rows : p->loss;
@@ -132,7 +133,8 @@ static int after_update(training_run *run, attend_progress *p, bool last, bool *
     p->validated = run->valid && (is_due(run->state.update, run->intervals.valid_every) || last);
     *rolled_back = false;
     if (status == ATTEND_OK && p->validated) status = attend_training_validate(run, &p->better, rolled_back);
-    return status == ATTEND_OK && *rolled_back ? attend_training_reject_validation(run) : status;
+    if (!run->valid && last && run->state.skipped_updates > 0) *rolled_back = !attend_training_has_finite_loss(run);
+    return status == ATTEND_OK && *rolled_back ? attend_training_reject_loss(run) : status;
 }
 
 /* Non-finite weights are not saved. The next gradients will be non-finite too, and training then rolls back to the

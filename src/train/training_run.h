@@ -168,8 +168,11 @@ bool attend_training_is_better(const training_run *run, double score);
 /* ---- divergence.c ---- */
 /* After an update with a non-finite gradient. ATTEND_FAILED if training has diverged. */
 int attend_training_skip_update(training_run *run, double norm);
-/* After a validation without a finite loss: rolls back. ATTEND_FAILED if training has diverged. */
-int attend_training_reject_validation(training_run *run);
+/* After a validation without a finite loss, or a last update without one: rolls back. ATTEND_FAILED if training has
+ * diverged. */
+int attend_training_reject_loss(training_run *run);
+/* Whether the loss of the last update, which may have been skipped, is finite. */
+bool attend_training_has_finite_loss(const training_run *run);
 bool attend_training_has_finite_weights(const training_run *run);
 /* ATTEND_FAILED, with a message that says what has become of MODEL and what to do. */
 int attend_training_diverged(const training_run *run, const char *reason);

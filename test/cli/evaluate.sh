@@ -128,6 +128,21 @@ expect 5 'none' --hypothesis two --reference none
 expect 3 'empty has no lines' --hypothesis empty --reference empty
 printf 'a\n\0b\n' >zero
 expect 3 'zero:2' --hypothesis zero --reference two
+# lines that a metric refuses: the message has the file of the line, whichever side it is on
+awk 'BEGIN { for (i = 0; i < 40000; i++) printf "a " }' >far
+(echo b && cat far) >far.txt
+printf 'b\nc\n' >near.txt
+refused='the line has 40000 words; the maximum of TER is 32768'
+expect 3 "far.txt:2: $refused" --hypothesis near.txt --reference far.txt --metric ter
+expect 3 "far.txt:2: $refused" --hypothesis far.txt --reference near.txt --metric ter
+expect 3 "far.txt:2: $refused" --hypothesis near.txt --reference near.txt --reference far.txt --metric ter
+expect 3 "far.txt:2: $refused" --hypothesis near.txt --reference near.txt --against far.txt --metric ter
+expect 0 'bleu' --hypothesis near.txt --reference far.txt --metric bleu
+(printf 'x\tb\nx\tc\ny\t' && cat far) >far.tsv
+expect 3 "far.tsv:3: $refused" --hypothesis near.txt --input far.tsv --metric ter
+printf 'x\tb\nx\tc\ny\td\n' >near.tsv
+(printf 'b\nb\n' && cat far) >by_line
+expect 3 "by_line:3: $refused" --hypothesis by_line --input near.tsv --metric ter
 printf 'a\tb\nc\n' >notab.tsv
 expect 3 'notab.tsv:2' --hypothesis two --input notab.tsv
 expect 0 'attend evaluate --model g2p' --help

@@ -136,6 +136,12 @@ printf 'a b\tb a\n%s\nc d\td c\n' "$(head -1 long.tsv)" >three.tsv
 is 'scores' 'nan' "$(sed -n 2p out)"
 is 'numbers' 2 "$(grep -c '^-' out)"
 grep -q 'pair 2 is not scored: it would take more memory' messages || fail "no warning: $(cat messages)"
+# a score without one of the lines would be wrong: what a metric refuses is refused before it is translated
+awk 'BEGIN { print "a b\tb a"; printf "a\t"; for (i = 0; i < 40000; i++) printf "a "; print "a" }' >far.tsv
+expect 3 'far.tsv:2: the line has 40001 words; the maximum of TER is 32768' evaluate --model m --input far.tsv --output translated
+[ -e translated ] && fail 'lines are translated that cannot be scored'
+expect 3 'far.tsv:2: the line has 40001 words' compare --train pairs.tsv --test far.tsv --metric ter --output far --vary hidden=8 --updates 1
+[ -e far/hidden=8/model ] && fail 'a model is trained for lines that cannot be scored'
 awk 'BEGIN { print "a b\tb a"; for (i = 0; i < 1000000; i++) printf "a "; printf "a\t"; for (i = 0; i < 1000000; i++) printf "a "; print "a"; print "c d\td c" }' >million.tsv
 awk 'BEGIN { print "a b\tb a"; s = "abcdefgh"; while (length(s) < 17 * 1048576) s = s s; print s "\tb"; print "c d\td c" }' >wide.tsv
 for file in million wide; do

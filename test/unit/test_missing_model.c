@@ -221,6 +221,25 @@ static void divergence_without_a_model_is_an_error(void **state)
     free(before), free(after);
 }
 
+/* Without validation, the loss of a last update that is skipped says whether the weights are worth saving. */
+static void divergence_without_validation_is_an_error(void **state)
+{
+    (void)state;
+    attend_train_options o = options_for("blind");
+    o.valid_count = 0;
+    o.config.activation = ATTEND_RELU, o.config.cell = ATTEND_CELL_SIMPLE, o.config.layers = 4;
+    o.schedule.kind = ATTEND_SCHEDULE_CONSTANT, o.schedule.rate = 1e12, o.clip = 0;
+    o.updates = 4;
+    for (int times = 0; times < 2; times++) {
+        assert_int_equal(train(&o, 0, 0), ATTEND_FAILED);
+        assert_non_null(
+            strstr(attend_message(), "training diverged: the loss is non-finite, also at half the learning rate"));
+        assert_true(times > 0 || strstr(notices, "update 4: the loss is non-finite: rolled back to update 0"));
+        assert_int_equal(access(o.model, F_OK), -1);
+    }
+    remove_model("blind");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_lost_best_model_is_replaced),
         cmocka_unit_test(a_model_deleted_while_it_is_trained),
         cmocka_unit_test(divergence_without_a_model_is_an_error),
+        cmocka_unit_test(divergence_without_validation_is_an_error),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);
 }

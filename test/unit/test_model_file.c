@@ -171,7 +171,7 @@ static void no_field(parts *p)
 }
 static void new_field(parts *p)
 {
-    p->metadata[p->metadata_count++] = (attend_metadata){ "config.zeal", "1" };
+    p->metadata[p->metadata_count++] = (attend_metadata){ "config.alpha", "1" };
 }
 static void wrong_value(parts *p)
 {
@@ -291,7 +291,7 @@ static void invalid_files_are_refused(void **state)
                   { version_not_a_number, "format-version 'one'" },
                   { no_version, "format-version" },
                   { no_field, "no \"config.cell\"; the file was made by attend 0." },
-                  { new_field, "config.zeal\" or one before it; the file was made by attend 0." },
+                  { new_field, "config.alpha\"; the file was made by attend 0." },
                   { wrong_value, "did you mean 'gru'?" },
                   { control_characters, "cell '\\u{1b}[31mgru\\n\\u{9b}x' is not" },
                   { large_value, "hidden '100000'" },
