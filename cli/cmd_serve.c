@@ -98,10 +98,9 @@ static bool is_ending(void)
     return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
 }
 
-static int open_listeners(const settings *s, listeners *l)
+static int open_listeners(const settings *s, listeners *l, bool *from_systemd)
 {
-    bool found = false;
-    int status = listeners_from_systemd(l, &found);
+    int status = listeners_from_systemd(l, from_systemd);
     for (int i = 0; status == ATTEND_OK && i < s->listen.count; i++) status = listeners_add(l, s->listen.items[i]);
     if (status == ATTEND_OK && l->count == 0) status = listeners_add(l, "127.0.0.1:5000");
     return status;
@@ -164,6 +163,7 @@ static int load(server *v)
 {
     int status = ATTEND_OK;
     for (int i = 0; status == ATTEND_OK && i < v->models.count; i++) status = served_models_load(&v->models, i);
+    if (status == ATTEND_OK) atomic_store(&v->state, SERVER_READY);
     return status;
 }
 
@@ -226,20 +226,23 @@ static int run_server(const settings *s, const parsed *p)
     enum { SLACK = 5 };
     static server v;
     listeners l = { .count = 0 };
+    bool from_systemd = false;
     sigset_t signals;
     block_signals(&signals);
     int status = set_up(&v, s, p);
-    if (status == ATTEND_OK) status = open_listeners(s, &l);
+    if (status == ATTEND_OK) status = open_listeners(s, &l, &from_systemd);
     const http_limits limits = limits_of(s, options_given(&verb_serve, p, "max-per-address"));
     if (status == ATTEND_OK)
         status = reserve_files(limits.connections.max_connections, http_server_max_files(&limits, l.count));
     http_handler handler = server_handler;
     handler.user = &v;
     if (status == ATTEND_OK) status = helper_thread_new(&v.helper);
+    /* The clients of systemd's sockets wait in their queues: the request with which the service starts is translated. Other
+     * clients learn that models are being loaded. */
+    if (status == ATTEND_OK && from_systemd) status = load(&v);
     if (status == ATTEND_OK) status = http_server_new(&v.http, l.sockets, l.count, &limits, &handler);
-    if (status == ATTEND_OK) status = load(&v);
+    if (status == ATTEND_OK && !from_systemd) status = load(&v);
     if (status == ATTEND_OK) {
-        atomic_store(&v.state, SERVER_READY);
         for (int i = 0; i < l.count; i++) log_event(&v, "ready", "listening to %s", l.names[i]);
         notify_systemd("READY=1");
         serve(&v, &signals);

@@ -38,7 +38,7 @@ struct http_exchange {
     char *body;
     size_t size, capacity;
     bool is_too_large, is_waiting, lacks_header;
-    /* The body came in chunks. libmicrohttpd accepts lines of chunks that end with '\n' alone, so that a proxy may see
+    /* The body came in chunks. libmicrohttpd 0.9 accepts lines of chunks that end with '\n' alone, so that a proxy may see
      * another end: nothing after it is read. */
     bool must_close;
     int status;                 /* of the answer; 0: none yet */
@@ -341,15 +341,23 @@ static void refuse(http_exchange *e, int status, const char *error)
 /* ---- headers that two servers could understand differently ---- */
 
 typedef struct framing {
+    bool reads_buffer; /* is_folded and is_cut are looked for in the buffer of libmicrohttpd 0.9 */
     int lengths, encodings, hosts;
     bool is_chunked, is_number, is_invalid_name, is_folded, is_cut;
     size_t length;
-    /* The end of the last line. Another must begin after "\r\n", which libmicrohttpd replaces by "\0\0"; it accepts a
-     * '\n' alone, after which a proxy may see the same line. */
+    /* The end of the last line. Another must begin after "\r\n", which libmicrohttpd 0.9 replaces by "\0\0"; it accepts
+     * a '\n' alone, after which a proxy may see the same line. */
     const char *end;
     bool is_exact; /* the line is Content-Length or Transfer-Encoding: nothing may precede "\r\n", such as a '\0', at
                     * which libmicrohttpd cuts the value */
 } framing;
+
+/* libmicrohttpd 1.0 refuses headers of several lines, '\0', and a '\r' or '\n' alone itself, and its buffer differs. The
+ * version is that of the library which is loaded: both have the same ABI. */
+static bool has_lenient_parser(void)
+{
+    return strncmp(MHD_get_version(), "0.", 2) == 0;
+}
 
 /* RFC 9110, 5.6.2. */
 static bool is_token(const char *name)
@@ -404,11 +412,11 @@ static enum MHD_Result read_framing(void *user, enum MHD_ValueKind kind, const c
 {
     framing *f = user;
     (void)kind;
-    f->is_cut |= !is_line_end(f, name) || (value && has_control(value));
+    f->is_cut |= (f->reads_buffer && !is_line_end(f, name)) || (value && has_control(value));
     f->end = value ? value + strlen(value) : name + strlen(name);
     f->is_exact = false;
     f->is_invalid_name |= !is_token(name) || is_extended(name);
-    f->is_folded |= !value || is_folded(name, value);
+    f->is_folded |= !value || (f->reads_buffer && is_folded(name, value));
     if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         uint64_t number = 0;
         const char *end = NULL;
@@ -446,12 +454,12 @@ static const char *malformation(const framing *f, const char *version)
 static bool refuse_header(http_exchange *e, const char *method, const char *version)
 {
     http_server *s = e->server;
-    framing f = { .end = version + strlen(version), .is_exact = true };
+    framing f = { .reads_buffer = has_lenient_parser(), .end = version + strlen(version), .is_exact = true };
     MHD_get_connection_values(e->connection, MHD_HEADER_KIND, read_framing, &f);
     const union MHD_ConnectionInfo *size =
         MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     /* The request begins with the method, and its header ends with an empty line. */
-    f.is_cut |= size && !is_line_end(&f, method + size->header_size - 2);
+    f.is_cut |= f.reads_buffer && size && !is_line_end(&f, method + size->header_size - 2);
     const char *malformed = malformation(&f, version), *refusal = connection_refusal(e->watched);
     if (refusal) {
         refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, refusal);
@@ -605,9 +613,11 @@ static void connected(void *user, struct MHD_Connection *c, void **context, enum
         *context = NULL;
         return;
     }
-    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD),
-                                   *address = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    *context = fd ? connections_open(s->connections, fd->connect_fd, address ? address->client_addr : NULL) : NULL;
+    /* The next call may overwrite what the last one returned. */
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const int fd = info ? info->connect_fd : -1;
+    info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *context = fd >= 0 ? connections_open(s->connections, fd, info ? info->client_addr : NULL) : NULL;
 }
 
 static void gone(void *user, void *waiting)

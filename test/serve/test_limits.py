@@ -337,4 +337,13 @@ with socket.create_connection(listening.getsockname(), 20) as c:
     check(b'{"status": "ok"}' in c.makefile("rb").read(), "a socket of systemd")
 p.terminate()
 check(p.wait(60) == 0, "end")
+# a request with which the service starts is translated, not refused because the model is being loaded
+with socket.create_connection(listening.getsockname(), 20) as c:
+    body = json.dumps({"q": "a b c", "source": "en", "target": "fr"})
+    c.sendall((post + "Connection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)).encode())
+    p = subprocess.Popen(["sh", "-c", script, ATTEND], pass_fds=(listening.fileno(),), stderr=subprocess.PIPE)
+    answer = c.makefile("rb").read()
+p.terminate()
+check(p.wait(60) == 0, "end")
+check(answer.startswith(b"HTTP/1.1 200") and json.dumps(right).encode() in answer, answer)
 print("ok")

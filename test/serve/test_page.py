@@ -58,6 +58,10 @@ try:
     check(b.run("return document.querySelectorAll('#alternatives li').length") >= 1, "alternatives")
     wait_for("the beam", lambda: b.run("return document.querySelectorAll('#tree .best').length") >= len(right.split()))
     check(b.run("return document.querySelectorAll('#tree g.pruned').length") > 0, "pruned branches")
+    # the space of a token stays before its button, which could otherwise begin a row with it
+    shown = b.run("""const p = showLine({ translation: 'ab cd ', attention: { target: ['ab', ' cd', ' '], probabilities: [1, 1, 1] } }, 0);
+        return [p.textContent, ...[...p.querySelectorAll('.token')].map((t) => t.textContent)]""")
+    check(shown == ["ab cd ", "ab", "cd", " "], shown)
     # a token and its alternatives, by keys; choosing one forces it
     b.run("document.querySelector('#target .token').focus()")
     check(b.run("return document.querySelectorAll('#matrix tr.current').length") == 1, "the row of the token")

@@ -85,7 +85,9 @@ check(answer.count(b"HTTP/1.1") == 2 and b"charLimit" in answer, answer)
 # unless its body comes in chunks, whose end a proxy could see elsewhere
 for chunks in (b"2\r\n{}\r\n0\r\n\r\n", b"2;a=b\r\n{}\r\n0\r\n\r\n", b"2;\n{}\r\n0\r\n\r\n", b"2\n{}\n0\n\n"):
     answer = raw(s, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + second)
-    check(answer.count(b"HTTP/1.1") == 1 and b"Connection: close" in answer and b"q is missing" in answer, answer)
+    check(answer.count(b"HTTP/1.1") == 1 and b"Connection: close" in answer, answer)
+    # libmicrohttpd 1.0 accepts the first of them only
+    check(b"q is missing" in answer or (not chunks.startswith(b"2\r\n") and b"chunked encoding is syntactically incorrect" in answer), answer)
 # large headers in pieces of any size, several on a connection, are accepted wherever the length is
 with s.connect() as c:
     for pieces in (1 << 20, 1000, 97, 1):

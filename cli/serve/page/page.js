@@ -64,8 +64,9 @@ function showLine(line, number) {
   const tokens = line.attention ? line.attention.target : [line.translation];
   tokens.forEach((text, i) => {
     const probability = line.attention ? line.attention.probabilities[i] : 1;
-    const before = i > 0 && line.isWords ? " " : "";
-    const button = make("button", { type: "button", className: "token" + (probability < UNSURE ? " unsure" : ""), tabIndex: -1, title: line.attention ? percent(probability) : "" }, text);
+    const isSpaced = text.length > 1 && text[0] === " "; /* in a button, the space would begin the next row of a long line */
+    const before = isSpaced || (i > 0 && line.isWords) ? " " : "";
+    const button = make("button", { type: "button", className: "token" + (probability < UNSURE ? " unsure" : ""), tabIndex: -1, title: line.attention ? percent(probability) : "" }, isSpaced ? text.slice(1) : text);
     button.dataset.line = number;
     button.dataset.index = i;
     paragraph.append(before, button);
