@@ -520,6 +520,7 @@ class TrainProgress(structseq[Any], tuple[Any, ...]):
         "best",
         "better",
         "saved",
+        "member",
     )
     @property
     def update(self) -> int: ...
@@ -551,6 +552,8 @@ class TrainProgress(structseq[Any], tuple[Any, ...]):
     def better(self) -> bool: ...
     @property
     def saved(self) -> bool: ...
+    @property
+    def member(self) -> int: ...
 
 @final
 class TrainResult(structseq[Any], tuple[Any, ...]):
