@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the table ---- */
@@ -304,8 +305,36 @@ static bool check_fine_tuning(training_settings *s)
                      found.text, path) != NULL;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The model to start from is neither the file nor one of the members that the training of an ensemble replaces. The training
+ * of a single model checks this itself. */
+static bool check_ensemble(const training_settings *s)
+{
+    if (s->ensemble == 1 || !s->init_from.count) return true;
+    const char *const from = s->init_from.names[0], *const name = strrchr(from, '/');
+    const char *const members_end = strrchr(s->member, '/');
+    PyObject *directory = name ? PyBytes_FromStringAndSize(from, name - from + 1) : PyBytes_FromString(".");
+    PyObject *members = PyBytes_FromStringAndSize(s->member, members_end - s->member);
+    bool ok = directory && members;
+    if (ok && (is_same_file(from, s->model.names[0]) ||
+               is_same_file(PyBytes_AsString(directory), PyBytes_AsString(members)))) {
+        core_fail(ATTEND_BAD_USAGE, "%s is the model to start from, and the training of the ensemble would replace it",
+                  from);
+        ok = false;
+    }
+    Py_XDECREF(directory);
+    Py_XDECREF(members);
+    return ok;
+}
+
 static bool check_combinations(training_settings *s)
 {
+    if (!check_ensemble(s)) return false;
     if (s->ensemble > 1 && s->log.count)
         return core_fail(ATTEND_BAD_USAGE, "log does not apply to an ensemble: each member has its own log") != NULL;
     const attend_config *c = &s->options.config;

@@ -78,6 +78,7 @@ CALLS = {
     "parameters": lambda: attend.attention(numbers(1, 2, 4), numbers(1, 3, 4), score="bilinear",
                                            parameters={"w": numbers(4, 4)}, threads=1),
     "dlpack": lambda: attend.attention(numbers(1, 4), numbers(1, 4), threads=1).__dlpack__(),
+    "pickle": lambda: attend.attention(numbers(1, 4), numbers(1, 4), threads=1).__reduce__(),
     "explore": explore,
     "error": lambda: attended_error(),
 }

@@ -1,6 +1,7 @@
 """Training: the same bytes as the command, callbacks, Ctrl-C and resuming."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -150,6 +151,12 @@ def test_ensemble_errors(tmp_path):
     before = files_of(tmp_path / "m")
     with pytest.raises(attend.UsageError):  # fresh removes nothing before the options are known to be right
         attend.train(data, tmp_path / "m", fresh=True, hiden=3, **options)
+    assert files_of(tmp_path / "m") == before
+
+    shutil.copy(tmp_path / "m.members" / "1", tmp_path / "alone")
+    for model, own in (("m", "m.members/1"), ("m", "m.members/2.checkpoint"), ("alone", "alone")):
+        with pytest.raises(attend.UsageError, match="would replace it"):  # a model to start from stays, too
+            attend.train(data, tmp_path / model, fresh=True, init_from=tmp_path / own, ensemble=2, updates=3)
     assert files_of(tmp_path / "m") == before
 
     def again(progress):
