@@ -26,8 +26,6 @@ typedef struct option {
 
 enum { LOWERCASE_NONE, LOWERCASE_SOURCE, LOWERCASE_BOTH };
 static const char *const lowercase_names[] = { "none", "source", "both", NULL };
-enum { SPLIT_CLASSES, SPLIT_SPACES };
-static const char *const split_names[] = { "classes", "spaces", NULL };
 /* "word-error" is the share of wrong lines where a line is a word, otherwise of wrong words. */
 static const char *const metric_names[] = {
     "perplexity", "bleu", "chrf", "token-accuracy", "word-error", "exact", "phoneme-error", "character-error",
@@ -51,7 +49,7 @@ static const option table[] = {
     { "source-vocab-size", KIND_INT, AT(vocab_size[0]), 0, 1e7, NULL },
     { "target-vocab-size", KIND_INT, AT(vocab_size[1]), 0, 1e7, NULL },
     { "min-count", KIND_INT, OF(tokens[0].min_count), 1, 1e9, NULL },
-    { "bpe-split", KIND_CHOICE, AT(bpe_split), 0, 0, split_names },
+    { "bpe-split", KIND_CHOICE, AT(bpe_split), 0, 0, core_split_names },
     { "bpe-dropout", KIND_REAL, OF(bpe_dropout), 0, 0.99, NULL },
     { "crop", KIND_REAL, OF(crop), 0, 0.99, NULL },
     { "guidance", KIND_REAL, OF(guidance), 0, 100, NULL },
@@ -443,7 +441,7 @@ void training_settings_finish(training_settings *s)
     for (int side = 0; side < 2; side++) {
         attend_tokenizer_options *t = &o->tokens[side];
         t->lowercase = s->lowercase == LOWERCASE_BOTH || (s->lowercase == LOWERCASE_SOURCE && side == 0);
-        t->split_classes = s->bpe_split == SPLIT_CLASSES;
+        t->split_classes = s->bpe_split == CORE_SPLIT_CLASSES;
         if (t->kind != ATTEND_TOKENS_BPE && !is_given(s, "vocab-size")) t->vocab_size = 0;
         if (s->vocab_size[side] >= 0) t->vocab_size = s->vocab_size[side];
     }
