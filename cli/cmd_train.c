@@ -141,7 +141,8 @@ static int train_model(const settings *s, const parsed *p, const char *model, in
 /* Trains the members one after another and writes the ensemble. A member that is complete is not trained again. */
 static int train_ensemble(const settings *s, const parsed *p)
 {
-    int status = job_speaks() ? ensemble_begin(s->model, s->t.fresh) : ATTEND_OK;
+    int held = -1; /* locked until the process ends */
+    int status = job_speaks() ? ensemble_begin(s->model, s->t.fresh, &held) : ATTEND_OK;
     if (status == ATTEND_OK) status = attend_ranks_wait(job_ranks()); /* until old files are removed */
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
     for (int i = 0; status == 0 && i < s->ensemble; i++) {

@@ -1,11 +1,14 @@
 #include "ensemble_training.h"
 
 #include <attend/file_content.h>
+#include <attend/model.h>
 #include <attend/status.h>
+#include <attend/trainer.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -75,14 +78,14 @@ static int check_existing(const char *model, bool fresh)
         const bool is_ours = status == ATTEND_OK && attend_model_member_count(m) > 1 && is_of_first_member(m, model);
         if (status == ATTEND_OK && !is_ours && !fresh)
             status = attend_fail(ATTEND_BAD_USAGE,
-                                 "%s exists and is not from this training: choose another model path, or start afresh "
-                                 "to replace it (--fresh)",
+                                 "%s exists and is not from this training: choose another model path, or start over "
+                                 "(option 'fresh')",
                                  model);
     }
     if (status == ATTEND_OK && exists(checkpoint))
         status =
             attend_fail(ATTEND_BAD_USAGE,
-                        "%s is the checkpoint of a training without --ensemble: choose another model path, or remove "
+                        "%s is the checkpoint of the training of a single model: choose another model path, or remove "
                         "it",
                         checkpoint);
     attend_model_free(m);
@@ -114,10 +117,9 @@ static int check_member_file(const char *path, const char *suffix)
     struct stat s;
     bool is_checkpoint;
     if (lstat(path, &s) != 0 || (S_ISREG(s.st_mode) && s.st_size == 0)) return ATTEND_OK;
-    if (S_ISREG(s.st_mode) && strcmp(suffix, ".svg") == 0)
-        return attend_content_check(path, ATTEND_CONTENT_SVG, "--model ");
+    if (S_ISREG(s.st_mode) && strcmp(suffix, ".svg") == 0) return attend_content_check(path, ATTEND_CONTENT_SVG, NULL);
     if (S_ISREG(s.st_mode) && strcmp(suffix, ".log.jsonl") == 0)
-        return attend_content_check(path, ATTEND_CONTENT_JSON, "--model ");
+        return attend_content_check(path, ATTEND_CONTENT_JSON, NULL);
     const bool is_lock = strcmp(suffix, ".lock") == 0;
     const int status = S_ISREG(s.st_mode) && !is_lock ? attend_is_checkpoint(path, &is_checkpoint) : ATTEND_BAD_MODEL;
     if (status != ATTEND_BAD_MODEL) return status;
@@ -149,25 +151,35 @@ static int for_member_files(const char *model, const char *directory,
 
 /* ---- the directory ---- */
 
-static int lock(const char *directory)
+/* Sets *held to what holds the lock until it is closed. */
+static int lock(const char *directory, int *held)
 {
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return attend_fail(ATTEND_IO, "cannot create the directory %s: %s", directory, attend_errno_text(errno));
-    const int opened = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* stays open: it holds the lock */
+    const int opened = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened < 0)
         return attend_fail(ATTEND_IO, "cannot open the directory %s: %s", directory, attend_errno_text(errno));
+    *held = opened;
     if (flock(opened, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return ATTEND_OK;
-    close(opened);
+    ensemble_end(held);
     return attend_fail(ATTEND_BAD_USAGE, "another process is training in %s; wait for it or stop it", directory);
 }
 
-int ensemble_begin(const char *model, bool fresh)
+void ensemble_end(int *held)
+{
+    if (*held >= 0) close(*held);
+    *held = -1;
+}
+
+int ensemble_begin(const char *model, bool fresh, int *held)
 {
     char *directory = path_of(model, directory_suffix, NULL);
+    *held = -1;
     int status = directory ? check_existing(model, fresh) : ATTEND_NO_MEMORY;
-    if (status == ATTEND_OK) status = lock(directory);
+    if (status == ATTEND_OK) status = lock(directory, held);
     if (status == ATTEND_OK && fresh) status = for_member_files(model, directory, check_member_file);
     if (status == ATTEND_OK && fresh) status = for_member_files(model, directory, remove_member_file);
+    if (status != ATTEND_OK) ensemble_end(held);
     free(directory);
     return status;
 }

@@ -9,9 +9,6 @@ import pathlib
 import random
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import attend
@@ -54,7 +51,7 @@ for name, output in outputs.items():
     p = "" if bleu.p is None else f"{bleu.p:.3f}"
     print(f"{name:10} {bleu.score:6.1f} {bleu.low:7.1f}-{bleu.high:<7.1f} {p:>6} {exact.score:6.1f}%")
 
-# %% The curves
+# %% The curves; a notebook shows them
 figure, axes = plt.subplots(figsize=(6, 4))
 for name, curve in curves.items():
     axes.plot(*zip(*curve, strict=True), label=name)

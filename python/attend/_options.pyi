@@ -19,6 +19,7 @@ class TrainOptions(TypedDict, total=False):
     batch_tokens: int | None
     bidirectional: bool | None
     bpe_dropout: float | None
+    bpe_split: str | None
     cell: str | None
     clip: float | None
     compute: str | None
@@ -29,6 +30,7 @@ class TrainOptions(TypedDict, total=False):
     dropout: float | None
     dropout_along_time: bool | None
     embedding: int | None
+    ensemble: int | None
     entropy_bonus: float | None
     epochs: int | None
     estimator: str | None
@@ -38,6 +40,8 @@ class TrainOptions(TypedDict, total=False):
     filters: int | None
     fresh: bool | None
     fusion: str | None
+    guidance: float | None
+    guided_alignment: _Path | None
     heads: int | None
     hidden: int | None
     init_from: _Path | None

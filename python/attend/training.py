@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Path = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
 
 
-_PATHS = ("init_from", "log")
+_PATHS = ("init_from", "log", "guided_alignment")
 
 
 def _text(value: Any) -> str:
@@ -49,8 +49,10 @@ def train(
                  one more update, if it returns True; an exception stops training and is raised again
     check        check the data first
     options      those of `attend train`, with _ for -: hidden=256, learning_rate=0.001,
-                 architecture='transformer', fresh=True, init_from='other.model', threads=4. Those that are not
-                 given are chosen from the data; TrainResult.chosen has them
+                 architecture='transformer', fresh=True, init_from='other.model', guided_alignment='auto',
+                 threads=4. Those that are not given are chosen from the data; TrainResult.chosen has them. With
+                 ensemble=3, three models with the seeds seed, seed + 1 and seed + 2 are trained one after another;
+                 model is written when all are trained, and predicts with all of them
 
     Ctrl-C saves a checkpoint and raises KeyboardInterrupt; the same call resumes. Works without the GIL.
     """

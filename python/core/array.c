@@ -223,7 +223,49 @@ static PyObject *represent(PyObject *self)
     return text;
 }
 
+/* ---- pickling, which copies the numbers ---- */
+
+static PyObject *unpickle; /* the function _array of the module */
+
+static PyObject *reduce(PyObject *self, PyObject *unused)
+{
+    const array *a = (const array *)self;
+    (void)unused;
+    return Py_BuildValue("O(Ny#)", unpickle, shape_of(self, NULL), (const char *)a->data,
+                         (Py_ssize_t)(element_count(a) * sizeof *a->data));
+}
+
+static PyObject *from_bytes(PyObject *module, PyObject *arguments)
+{
+    PyObject *axes, *result = NULL;
+    Py_ssize_t shape[CORE_MAX_RANK], size;
+    const char *bytes;
+    void *data;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!y#:_array", &PyTuple_Type, &axes, &bytes, &size)) return NULL;
+    const Py_ssize_t rank = PyTuple_Size(axes);
+    bool ok = rank <= CORE_MAX_RANK;
+    for (Py_ssize_t i = 0; ok && i < rank; i++) {
+        shape[i] = PyLong_AsSsize_t(PyTuple_GetItem(axes, i));
+        if (PyErr_Occurred()) return NULL;
+        ok = shape[i] >= 0 && shape[i] <= size;
+    }
+    if (ok && !(result = core_array_new((int)rank, shape, &data))) return NULL;
+    if (ok && element_count((const array *)result) * sizeof(attend_real) == (size_t)size) {
+        memcpy(data, bytes, (size_t)size);
+        return result;
+    }
+    Py_XDECREF(result);
+    return core_fail(ATTEND_BAD_USAGE, "a pickled attend.Array has %zd bytes, which do not fit its shape", size);
+}
+
+static PyMethodDef functions[] = {
+    { "_array", from_bytes, METH_VARARGS, "_array($module, shape, bytes, /)\n--\n\nAn Array that was pickled." },
+    { NULL, NULL, 0, NULL },
+};
+
 static PyMethodDef methods[] = {
+    { "__reduce__", reduce, METH_NOARGS, "Pickles a copy of the numbers." },
     { "__dlpack__", CORE_METHOD(to_dlpack), METH_VARARGS | METH_KEYWORDS, dlpack_doc },
     { "__dlpack_device__", dlpack_device, METH_NOARGS, "(1, 0): the memory of the CPU." },
     { "tolist", to_list, METH_NOARGS, to_list_doc },
@@ -258,5 +300,7 @@ static PyType_Spec spec = { "attend.Array", sizeof(array), 0, Py_TPFLAGS_DEFAULT
 
 int core_array_add(PyObject *module)
 {
-    return core_type_add(module, &spec, &array_type);
+    if (core_type_add(module, &spec, &array_type) < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+    unpickle = PyObject_GetAttrString(module, functions[0].ml_name);
+    return unpickle ? 0 : -1;
 }

@@ -124,6 +124,12 @@ void core_input_close(core_input *in);
 extern unsigned core_generation;
 int core_fork_watch(void);
 
+/* ---- tokenizer.c ---- */
+
+/* Where words end, which BPE merges do not cross: where classes of characters meet, or at spaces only. */
+enum { CORE_SPLIT_CLASSES, CORE_SPLIT_SPACES };
+extern const char *const core_split_names[]; /* NULL after the last */
+
 /* ---- the groups of functions ---- */
 
 int core_model_add(PyObject *module);

@@ -52,28 +52,34 @@ static int next_line(void *user, const char **line, size_t *size)
     return 1;
 }
 
-PyDoc_STRVAR(learn_doc, "learn(lines, *, kind='bpe', vocab_size=0, min_count=1, lowercase=False)\n--\n\n"
-                        "Learns a tokenizer from lines of text. The result does not depend on their order.\n\n"
-                        "kind        'bpe' (subwords), 'word', 'char' or 'jamo' (docs/text.md)\n"
-                        "vocab_size  maximum number of tokens; 0: 8000 for bpe, else no limit\n"
-                        "min_count   words, characters and merges with a lower count are not learned\n"
-                        "lowercase   texts are lower-cased before they are split");
+PyDoc_STRVAR(learn_doc,
+             "learn(lines, *, kind='bpe', vocab_size=0, min_count=1, lowercase=False, split='classes')\n--\n\n"
+             "Learns a tokenizer from lines of text. The result does not depend on their order.\n\n"
+             "kind        'bpe' (subwords), 'word', 'char' or 'jamo' (docs/text.md)\n"
+             "vocab_size  maximum number of tokens; 0: 8000 for bpe, else no limit\n"
+             "min_count   words, characters and merges with a lower count are not learned\n"
+             "lowercase   texts are lower-cased before they are split\n"
+             "split       bpe: where a word ends, which merges do not cross: 'classes', at spaces and where\n"
+             "            letters, digits, other characters and scripts meet; or 'spaces'");
+
+const char *const core_split_names[] = { "classes", "spaces", NULL };
 
 static PyObject *learn(PyObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = { "lines", "kind", "vocab_size", "min_count", "lowercase", NULL };
+    static char *names[] = { "lines", "kind", "vocab_size", "min_count", "lowercase", "split", NULL };
     attend_tokenizer_options o = ATTEND_TOKENIZER_OPTIONS_INIT;
     attend_tokenizer *t = NULL;
-    const char *kind_name = "bpe";
+    const char *kind_name = "bpe", *split_name = core_split_names[CORE_SPLIT_CLASSES];
     PyObject *from;
     core_texts lines;
-    int kind, lowercase = 0, status;
+    int kind, split, lowercase = 0, status;
     (void)type;
-    if (!core_parse(arguments, keywords, "O|$siip:learn", names, &from, &kind_name, &o.vocab_size, &o.min_count,
-                    &lowercase) ||
-        !core_choice(kind_name, attend_token_kind_names, "kind", &kind) || !core_texts_read(&lines, from, "lines"))
+    if (!core_parse(arguments, keywords, "O|$siips:learn", names, &from, &kind_name, &o.vocab_size, &o.min_count,
+                    &lowercase, &split_name) ||
+        !core_choice(kind_name, attend_token_kind_names, "kind", &kind) ||
+        !core_choice(split_name, core_split_names, "split", &split) || !core_texts_read(&lines, from, "lines"))
         return NULL;
-    o.kind = (attend_token_kind)kind, o.lowercase = lowercase;
+    o.kind = (attend_token_kind)kind, o.lowercase = lowercase, o.split_classes = split == CORE_SPLIT_CLASSES;
     line_reader reader = { .lines = &lines };
     o.stop = core_interrupted, o.stop_user = &reader.interrupt;
     core_interrupt_begin(&reader.interrupt);

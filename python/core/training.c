@@ -1,9 +1,12 @@
 /* training.c: attend.train: trains a model from files, with the choices of `attend train`. */
 #include "training_options.h"
 
+#include "ensemble_training.h"
+
 #include <attend/data_check.h>
 #include <attend/processors.h>
 #include <attend/training_choice.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,11 +43,13 @@ static const char *const progress_fields[] = {
     "True: this update's model is the best so far",
     "saved",
     "True: a checkpoint was saved",
+    "member",
+    "of an ensemble, from 1; 1: a single model",
     NULL,
 };
 
 static const char *const result_fields[] = {
-    "end",     "'done', 'patience' or 'stopped'",
+    "end",     "'done', 'patience' or 'stopped'; of an ensemble, as the following: of the last member that was trained",
     "update",  "number of updates",
     "best",    "valid_score of the best model; None: no validation",
     "chosen",  "the options that were chosen from the data, a dict",
@@ -57,7 +62,7 @@ static PyObject *number_or_none(double x)
     return x == x ? PyFloat_FromDouble(x) : Py_NewRef(Py_None);
 }
 
-static PyObject *progress_of(const attend_progress *p)
+static PyObject *progress_of(const attend_progress *p, int member)
 {
     PyObject *const values[] = {
         PyLong_FromUnsignedLongLong(p->update),
@@ -75,6 +80,7 @@ static PyObject *progress_of(const attend_progress *p)
         number_or_none(p->best),
         PyBool_FromLong(p->better),
         PyBool_FromLong(p->saved),
+        PyLong_FromLong(member + 1),
     };
     return core_record(progress_type, (int)(sizeof values / sizeof *values), values);
 }
@@ -86,6 +92,7 @@ typedef struct training {
     PyObject *on_progress; /* NULL: none */
     PyObject *notices;     /* a list */
     bool stops;            /* a callback raised an exception, or returned True */
+    int member;            /* of an ensemble, from 0 */
     attend_progress last;
     PyThreadState *thread; /* of the caller while the GIL is released */
 } training;
@@ -106,7 +113,7 @@ static void on_progress(void *user, const attend_progress *p)
     t->last = *p;
     if (!t->on_progress || t->stops) return;
     take_gil(t);
-    PyObject *progress = progress_of(p);
+    PyObject *progress = progress_of(p, t->member);
     PyObject *result = progress ? PyObject_CallFunctionObjArgs(t->on_progress, progress, NULL) : NULL;
     const int stops = result ? PyObject_IsTrue(result) : 1;
     t->stops = stops != 0;
@@ -197,21 +204,61 @@ static PyObject *result_of(const training *t, attend_train_end end)
     return core_record(result_type, 5, values);
 }
 
+/* Trains one model; the seed is that of the options plus the number of the member. */
+static PyObject *run_model(training *t, const char *model, int member)
+{
+    attend_train_options o = t->settings.options;
+    const attend_train_events events = { .user = t, .progress = on_progress, .notice = on_notice, .stop = should_stop };
+    attend_train_end end = ATTEND_TRAIN_DONE;
+    t->member = member, t->last = (attend_progress){ 0 };
+    o.model = model, o.seed += (uint64_t)member;
+    if (t->settings.ensemble > 1) o.fresh = false; /* the files of members were removed */
+    release_gil(t);
+    const int status = attend_train(&o, &events, &end);
+    take_gil(t);
+    if (PyErr_Occurred()) return NULL;                                    /* of a callback, or KeyboardInterrupt */
+    if (t->settings.ensemble > 1 && t->stops) end = ATTEND_TRAIN_STOPPED; /* after the last update of a member */
+    return status == ATTEND_OK ? result_of(t, end) : core_raise(status);
+}
+
+/* Trains the members one after another and writes the ensemble. A member that is complete is not trained again. */
+static PyObject *run_ensemble(training *t)
+{
+    const training_settings *s = &t->settings;
+    const char *const model = s->options.model;
+    PyObject *result = NULL;
+    int held, status;
+    release_gil(t);
+    status = ensemble_begin(model, s->options.fresh, &held);
+    take_gil(t);
+    bool ok = status == ATTEND_OK;
+    for (int i = 0; ok && i < s->ensemble && !t->stops; i++) {
+        char *member = ensemble_member_path(model, i);
+        Py_XDECREF(result);
+        result = member ? run_model(t, member, i) : PyErr_NoMemory();
+        ok = result != NULL;
+        free(member);
+    }
+    if (ok && !t->stops) {
+        release_gil(t);
+        status = ensemble_write(model, s->ensemble);
+        take_gil(t);
+    }
+    ensemble_end(&held);
+    if (status == ATTEND_OK) return result;
+    Py_XDECREF(result);
+    return core_raise(status);
+}
+
 static PyObject *run(training *t)
 {
     training_settings *s = &t->settings;
     attend_train_options *o = &s->options;
-    const attend_train_events events = { .user = t, .progress = on_progress, .notice = on_notice, .stop = should_stop };
-    attend_train_end end = ATTEND_TRAIN_DONE;
     training_settings_finish(s);
     if (PyErr_Occurred()) return NULL;
     o->train = s->train.specs, o->train_count = s->train.count;
     o->valid = s->valid.count ? s->valid.specs : NULL, o->valid_count = s->valid.count;
-    release_gil(t);
-    const int status = attend_train(o, &events, &end);
-    take_gil(t);
-    if (PyErr_Occurred()) return NULL; /* of a callback, or KeyboardInterrupt */
-    return status == ATTEND_OK ? result_of(t, end) : core_raise(status);
+    return s->ensemble > 1 ? run_ensemble(t) : run_model(t, o->model, 0);
 }
 
 static PyObject *train(PyObject *self, PyObject *arguments, PyObject *keywords)

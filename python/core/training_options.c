@@ -1,11 +1,15 @@
 #include "training_options.h"
 
+#include "ensemble_training.h"
+
 #include <attend/parse.h>
 #include <attend/processors.h>
 #include <attend/text.h>
 #include <attend/training_choice.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the table ---- */
@@ -20,6 +24,7 @@ typedef struct option {
     const char *const *names; /* of KIND_CHOICE, an int */
 } option;
 
+enum { LOWERCASE_NONE, LOWERCASE_SOURCE, LOWERCASE_BOTH };
 static const char *const lowercase_names[] = { "none", "source", "both", NULL };
 /* "word-error" is the share of wrong lines where a line is a word, otherwise of wrong words. */
 static const char *const metric_names[] = {
@@ -44,8 +49,11 @@ static const option table[] = {
     { "source-vocab-size", KIND_INT, AT(vocab_size[0]), 0, 1e7, NULL },
     { "target-vocab-size", KIND_INT, AT(vocab_size[1]), 0, 1e7, NULL },
     { "min-count", KIND_INT, OF(tokens[0].min_count), 1, 1e9, NULL },
+    { "bpe-split", KIND_CHOICE, AT(bpe_split), 0, 0, core_split_names },
     { "bpe-dropout", KIND_REAL, OF(bpe_dropout), 0, 0.99, NULL },
     { "crop", KIND_REAL, OF(crop), 0, 0.99, NULL },
+    { "guidance", KIND_REAL, OF(guidance), 0, 100, NULL },
+    { "ensemble", KIND_INT, AT(ensemble), 1, ATTEND_MAX_MEMBERS, NULL },
     { "max-length", KIND_INT, OF(max_length), 1, 1e6, NULL },
     { "optimizer", KIND_CHOICE, OF(optimizer.kind), 0, 0, attend_optimizer_names },
     { "momentum", KIND_REAL, OF(optimizer.momentum), 0, 0.9999, NULL },
@@ -151,6 +159,11 @@ static bool read_path(core_paths *path, const training_settings *s, const char *
     return has == 0 || (has > 0 && core_path_read(path, value, name));
 }
 
+static bool is_path(const char *name)
+{
+    return strcmp(name, "init-from") == 0 || strcmp(name, "log") == 0 || strcmp(name, "guided-alignment") == 0;
+}
+
 /* Sets all options of the dict but file names. */
 static bool set_given(training_settings *s)
 {
@@ -166,9 +179,7 @@ static bool set_given(training_settings *s)
     while (PyDict_Next(s->given, &at, &key, &value)) {
         const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
         if (!name) return false;
-        if (strcmp(name, "tokens") == 0 || strcmp(name, "vocab-size") == 0 || strcmp(name, "init-from") == 0 ||
-            strcmp(name, "log") == 0)
-            continue;
+        if (strcmp(name, "tokens") == 0 || strcmp(name, "vocab-size") == 0 || is_path(name)) continue;
         const char *text = PyUnicode_AsUTF8AndSize(value, NULL);
         if (!text || !set_option(s, name, text)) return false;
     }
@@ -185,6 +196,11 @@ static bool take_model(training_settings *s)
     Py_BEGIN_ALLOW_THREADS status = attend_model_load(&m, path, NULL);
     Py_END_ALLOW_THREADS if (status != ATTEND_OK) return core_raise(status) != NULL;
     s->options.config = *attend_model_config(m);
+    if (attend_model_member_count(m) > 1) {
+        attend_model_free(m);
+        return core_fail(ATTEND_BAD_USAGE, "%s is an ensemble and cannot be trained: start from one of its members",
+                         path) != NULL;
+    }
     for (int side = s->options.config.task == ATTEND_TASK_LANGUAGE_MODEL; status == ATTEND_OK && side < 2; side++) {
         attend_tokenizer *t = NULL;
         status = attend_tokenizer_from_model(&t, m, sides[side]);
@@ -199,10 +215,13 @@ static bool take_model(training_settings *s)
 
 static bool find_checkpoint(training_settings *s)
 {
-    const size_t size = strlen(s->model.names[0]) + sizeof ".checkpoint";
+    s->member = s->ensemble > 1 ? ensemble_member_path(s->model.names[0], 0) : NULL;
+    if (s->ensemble > 1 && !s->member) return PyErr_NoMemory() != NULL;
+    const char *const first = s->member ? s->member : s->model.names[0];
+    const size_t size = strlen(first) + sizeof ".checkpoint";
     s->checkpoint = PyMem_Malloc(size);
     if (!s->checkpoint) return PyErr_NoMemory() != NULL;
-    PyOS_snprintf(s->checkpoint, size, "%s.checkpoint", s->model.names[0]);
+    PyOS_snprintf(s->checkpoint, size, "%s.checkpoint", first);
     if (!s->options.fresh && access(s->checkpoint, F_OK) == 0) return true;
     PyMem_Free(s->checkpoint);
     s->checkpoint = NULL;
@@ -220,6 +239,119 @@ static bool check_fields(const training_settings *s)
     return status == ATTEND_OK;
 }
 
+/* ---- combinations of options, which `attend train` refuses too ---- */
+
+typedef struct option_name {
+    char text[40];
+} option_name;
+
+/* Finds the first of the options, by their names of the command line, that was given: *found is its name in Python. False:
+ * none, or an exception is set. */
+static bool find_given(training_settings *s, const char *const *names, size_t count, option_name *found)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_given(s, names[i])) continue;
+        PyOS_snprintf(found->text, sizeof found->text, "%s", names[i]);
+        for (char *c = found->text; *c; c++)
+            if (*c == '-') *c = '_';
+        return true;
+    }
+    return false;
+}
+
+#define FIND_GIVEN(s, names, found) find_given(s, names, sizeof(names) / sizeof *(names), found)
+
+static bool check_lines(training_settings *s)
+{
+    static const char *const of_pairs[] = { "source-tokens", "target-tokens", "source-vocab-size", "target-vocab-size",
+                                            "guided-alignment" };
+    option_name found;
+    const char *name = FIND_GIVEN(s, of_pairs, &found) ? found.text : NULL;
+    if (!name && s->lowercase == LOWERCASE_SOURCE) name = "lowercase='source'";
+    if (!name && s->preset == ATTEND_PRESET_G2P) name = "preset='g2p'";
+    return !name ||
+           core_fail(ATTEND_BAD_USAGE, "%s applies to pairs; a language model is trained on lines", name) != NULL;
+}
+
+static bool check_shared_vocabulary(training_settings *s)
+{
+    static const char *const of_target[] = { "target-vocab-size", "target-tokens" };
+    option_name found;
+    if (FIND_GIVEN(s, of_target, &found))
+        return core_fail(ATTEND_BAD_USAGE, "with shared_vocab, source and target have one vocabulary; use tokens and "
+                                           "vocab_size") != NULL;
+    return s->lowercase != LOWERCASE_SOURCE ||
+           core_fail(ATTEND_BAD_USAGE, "with shared_vocab, source and target have one tokenizer; use "
+                                       "lowercase='both'") != NULL;
+}
+
+static bool check_fine_tuning(training_settings *s)
+{
+    static const char *const of_vocabularies[] = { "tokens",     "source-tokens",     "target-tokens",     "min-count",
+                                                   "vocab-size", "source-vocab-size", "target-vocab-size", "lowercase",
+                                                   "bpe-split" };
+    const char *const path = s->init_from.count ? s->init_from.names[0] : NULL;
+    option_name found;
+    if (!path) return !s->options.new_vocab || core_fail(ATTEND_BAD_USAGE, "new_vocab requires init_from") != NULL;
+    if (is_given(s, "preset"))
+        return core_fail(ATTEND_BAD_USAGE, "preset chooses the size of a model, but init_from takes it from %s",
+                         path) != NULL;
+    if (s->options.new_vocab || !FIND_GIVEN(s, of_vocabularies, &found)) return true;
+    return core_fail(ATTEND_BAD_USAGE,
+                     "%s has no effect with init_from, which takes the vocabularies from %s; to learn new ones, use "
+                     "new_vocab=True",
+                     found.text, path) != NULL;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The model to start from is neither the file nor one of the members that the training of an ensemble replaces. The training
+ * of a single model checks this itself. */
+static bool check_ensemble(const training_settings *s)
+{
+    if (s->ensemble == 1 || !s->init_from.count) return true;
+    const char *const from = s->init_from.names[0], *const name = strrchr(from, '/');
+    const char *const members_end = strrchr(s->member, '/');
+    PyObject *directory = name ? PyBytes_FromStringAndSize(from, name - from + 1) : PyBytes_FromString(".");
+    PyObject *members = PyBytes_FromStringAndSize(s->member, members_end - s->member);
+    bool ok = directory && members;
+    if (ok && (is_same_file(from, s->model.names[0]) ||
+               is_same_file(PyBytes_AsString(directory), PyBytes_AsString(members)))) {
+        core_fail(ATTEND_BAD_USAGE, "%s is the model to start from, and the training of the ensemble would replace it",
+                  from);
+        ok = false;
+    }
+    Py_XDECREF(directory);
+    Py_XDECREF(members);
+    return ok;
+}
+
+static bool check_combinations(training_settings *s)
+{
+    if (!check_ensemble(s)) return false;
+    if (s->ensemble > 1 && s->log.count)
+        return core_fail(ATTEND_BAD_USAGE, "log does not apply to an ensemble: each member has its own log") != NULL;
+    const attend_config *c = &s->options.config;
+    const bool ok = check_fine_tuning(s) && (c->task != ATTEND_TASK_LANGUAGE_MODEL || check_lines(s)) &&
+                    (!c->shared_vocab || check_shared_vocabulary(s));
+    return ok && !PyErr_Occurred();
+}
+
+/* What decides where training begins, before the other options are set. */
+static bool read_first(training_settings *s)
+{
+    PyObject *fresh, *ensemble;
+    if (core_dict_find(s->given, "fresh", &fresh) < 0 || core_dict_find(s->given, "ensemble", &ensemble) < 0)
+        return false;
+    s->options.fresh = fresh && PyUnicode_Check(fresh) && PyUnicode_CompareWithASCIIString(fresh, "yes") == 0;
+    const char *count = ensemble ? PyUnicode_AsUTF8AndSize(ensemble, NULL) : NULL;
+    return ensemble ? count && set_option(s, "ensemble", count) : true;
+}
+
 bool training_settings_read(training_settings *s, PyObject *model, PyObject *options)
 {
     memset(s, 0, sizeof *s);
@@ -227,19 +359,19 @@ bool training_settings_read(training_settings *s, PyObject *model, PyObject *opt
     s->options.threads = attend_processors_threads();
     s->given = options;
     s->requested[0] = s->requested[1] = s->vocab_size[0] = s->vocab_size[1] = -1;
+    s->ensemble = 1;
     s->chosen = PyDict_New();
     if (!s->chosen || !core_path_read(&s->model, model, "model") || !read_path(&s->init_from, s, "init-from") ||
-        !read_path(&s->log, s, "log"))
+        !read_path(&s->log, s, "log") || !read_path(&s->guided_alignment, s, "guided-alignment"))
         return false;
-    PyObject *fresh;
-    if (core_dict_find(options, "fresh", &fresh) < 0) return false;
-    s->options.fresh = fresh && PyUnicode_Check(fresh) && PyUnicode_CompareWithASCIIString(fresh, "yes") == 0;
-    if (!find_checkpoint(s) || (s->init_from.count && !take_model(s)) || !set_given(s) || !check_fields(s))
+    if (!read_first(s) || !find_checkpoint(s) || (s->init_from.count && !take_model(s)) || !set_given(s) ||
+        !check_fields(s) || !check_combinations(s))
         return false;
     s->has_vocabularies = s->init_from.count && !s->options.new_vocab;
     s->options.model = s->model.names[0];
     s->options.init_from = s->init_from.count ? s->init_from.names[0] : NULL;
     s->options.log = s->log.count ? s->log.names[0] : NULL;
+    s->options.guided_alignment = s->guided_alignment.count ? s->guided_alignment.names[0] : NULL;
     s->options.tokens[1].min_count = s->options.tokens[0].min_count;
     const bool both = is_given(s, "tokens");
     if (both || is_given(s, "source-tokens")) s->requested[0] = (int)s->options.tokens[0].kind;
@@ -294,12 +426,22 @@ bool training_settings_choose(training_settings *s, const attend_data_check_coun
     return true;
 }
 
+/* Whether a model of this configuration can have an alignment head. */
+static bool can_have_head(const attend_config *c)
+{
+    const attend_config_field *f = attend_config_field_at(attend_config_field_find("alignment-head"));
+    return attend_config_field_applies(c, f) && attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) > 0;
+}
+
 void training_settings_finish(training_settings *s)
 {
     attend_train_options *o = &s->options;
+    if (o->guided_alignment && !s->has_config && !is_given(s, "alignment-head"))
+        o->config.alignment_head = can_have_head(&o->config);
     for (int side = 0; side < 2; side++) {
         attend_tokenizer_options *t = &o->tokens[side];
-        t->lowercase = s->lowercase == 2 || (s->lowercase == 1 && side == 0);
+        t->lowercase = s->lowercase == LOWERCASE_BOTH || (s->lowercase == LOWERCASE_SOURCE && side == 0);
+        t->split_classes = s->bpe_split == CORE_SPLIT_CLASSES;
         if (t->kind != ATTEND_TOKENS_BPE && !is_given(s, "vocab-size")) t->vocab_size = 0;
         if (s->vocab_size[side] >= 0) t->vocab_size = s->vocab_size[side];
     }
@@ -314,6 +456,8 @@ void training_settings_free(training_settings *s)
     core_paths_free(&s->model);
     core_paths_free(&s->init_from);
     core_paths_free(&s->log);
+    core_paths_free(&s->guided_alignment);
+    free(s->member);
     Py_XDECREF(s->chosen);
     PyMem_Free(s->checkpoint);
 }

@@ -10,11 +10,13 @@
 typedef struct training_settings {
     attend_train_options options;
     data_files train, valid;
-    core_paths model, init_from, log;
+    core_paths model, init_from, log, guided_alignment;
     PyObject *given;  /* the options of the caller, a dict of str to str; borrowed */
     PyObject *chosen; /* those that were chosen from the data, a dict of str to str */
+    char *member;     /* with ensemble > 1: the model that is trained first */
     char *checkpoint; /* training resumes from it; NULL: it does not */
-    int preset, lowercase, metric;
+    int ensemble;     /* members; 1: a single model */
+    int preset, lowercase, metric, bpe_split;
     int requested[2];  /* the kinds of tokens that were given, or those of init_from; -1: none */
     int vocab_size[2]; /* of a side; -1: not given */
     bool has_config, has_vocabularies, is_word_level;

@@ -91,7 +91,7 @@ expect 2 'hidden' train $options --hidden 32 --model m --ensemble 3
 cp apart-1 single
 expect 2 'single exists and is not from this training' train $options --model single --ensemble 2
 same 'a model that is not replaced' single apart-1
-expect 2 'is the checkpoint of a training without --ensemble' train $options --model apart-1 --ensemble 2 --fresh
+expect 2 'is the checkpoint of the training of a single model' train $options --model apart-1 --ensemble 2 --fresh
 expect 2 'exists' train $options --model m # an ensemble is not replaced by a training without --ensemble
 
 # ---- killed at any moment ----

@@ -1,7 +1,9 @@
 """Attention on arrays, with the standard library alone, and with NumPy where it is installed."""
 
 import array
+import copy
 import math
+import pickle
 
 import pytest
 
@@ -39,6 +41,24 @@ def test_layouts_agree():
     first = attend.attention(numbers(2, 2, 3, 4), numbers(2, 2, 5, 4))
     assert first.shape == (2, 2, 3, 4)
     assert attend.attention(numbers(3, 8), numbers(5, 8)).shape == (3, 8)
+
+
+def test_pickle_and_copy(model):
+    empty = model.translate([""], return_attention=True)[0].attention
+    for a in (attend.attention(numbers(2, 3, 4), numbers(2, 5, 4)), empty):
+        for b in (pickle.loads(pickle.dumps(a)), copy.deepcopy(a)):
+            assert b.tolist() == a.tolist() and b.shape == a.shape and b.dtype == a.dtype
+        if bytes(a):
+            memoryview(b).cast("B")[0] ^= 1
+            assert bytes(a) != bytes(b)
+            assert pickle.loads(pickle.dumps(a[0])).tolist() == a[0].tolist()
+    assert empty.tolist() == []
+    make = attend._core._array
+    for shape in ((3,), (2, 2, 2, 2, 2), (-1,), (1 << 40, 1 << 40)):
+        with pytest.raises(attend.UsageError):
+            make(shape, bytes(8))
+    with pytest.raises(TypeError):
+        make(("a",), bytes(8))
 
 
 PARAMETERS = {

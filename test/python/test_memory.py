@@ -43,10 +43,10 @@ def explore():
         pass
 
 
-def training(tmp_path, **options):
+def training(tmp_path, model="m", **options):
     path = tmp_path / "t.tsv"
     path.write_text("one\teins\ntwo\tzwei\n" * 10)
-    return lambda: attend.train(str(path), str(tmp_path / "m"), False, updates=1, hidden=4, embedding=4, fresh=True, threads=1,
+    return lambda: attend.train(str(path), str(tmp_path / model), False, updates=1, hidden=4, embedding=4, fresh=True, threads=1,
                                 **options)
 
 
@@ -78,6 +78,7 @@ CALLS = {
     "parameters": lambda: attend.attention(numbers(1, 2, 4), numbers(1, 3, 4), score="bilinear",
                                            parameters={"w": numbers(4, 4)}, threads=1),
     "dlpack": lambda: attend.attention(numbers(1, 4), numbers(1, 4), threads=1).__dlpack__(),
+    "pickle": lambda: attend.attention(numbers(1, 4), numbers(1, 4), threads=1).__reduce__(),
     "explore": explore,
     "error": lambda: attended_error(),
 }
@@ -96,6 +97,7 @@ def test_no_memory(name):
 def test_no_memory_to_train(tmp_path):
     assert refused(training(tmp_path)) > 0
     assert refused(training(tmp_path, on_progress=lambda p: None)) > 0
+    assert refused(training(tmp_path, "several", ensemble=2, guided_alignment="auto")) > 0
 
 
 @pytest.mark.parametrize("method", ["set_running_or_notify_cancel", "set_result", "set_exception"])

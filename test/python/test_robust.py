@@ -171,12 +171,12 @@ def test_references_are_released(name, model):
     assert counts[1] - counts[0] < 20
 
 
-def small_training():
+def small_training(name="m"):
     folder = Path(tempfile.gettempdir()) / f"attend-{os.getpid()}"
     folder.mkdir(exist_ok=True)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "t.tsv").write_text("one\teins\ntwo\tzwei\n" * 20)
-    return folder / "t.tsv", folder / "m"
+    return folder / "t.tsv", folder / name
 
 
 def refused_once(call):
@@ -217,9 +217,12 @@ def refused_once(call):
         lambda: attend.metric("bleu", ["a b c"], ["a b c"]).score,
         lambda: attend.check_data(FIXTURES / "pairs.tsv") and None,
         lambda: attend.train(*small_training(), hidden=4, embedding=4, updates=1, threads=1, fresh=True) and None,
+        lambda: attend.train(*small_training("several"), hidden=4, embedding=4, updates=1, threads=1, fresh=True,
+                             ensemble=2) and None,
         lambda: attend.Attention(numbers(1, 2, 4), numbers(1, 3, 4), threads=1).backward(numbers(1, 2, 4)) and None,
     ],
-    ids=["load", "translate", "all", "score", "map", "tokenizer", "learn", "align", "metric", "check", "train", "attention"],
+    ids=["load", "translate", "all", "score", "map", "tokenizer", "learn", "align", "metric", "check", "train", "ensemble",
+         "attention"],
 )
 def test_every_allocation_fails_once(call):
     refused_once(call)

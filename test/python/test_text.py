@@ -21,6 +21,16 @@ def test_tokenizers(kind):
     assert attend.Tokenizer.learn(lines, kind=kind, lowercase=True).normalize("CAFE\u0301") == "caf\u00e9"
 
 
+def test_where_words_end():
+    lines = ["abc12"] * 9
+    assert max(attend.Tokenizer.learn(lines, vocab_size=300, split="spaces").tokenize("abc12"), key=len).endswith("abc12")
+    default = attend.Tokenizer.learn(lines, vocab_size=300)
+    assert default.tokenize("abc12") == attend.Tokenizer.learn(lines, vocab_size=300, split="classes").tokenize("abc12")
+    assert default.tokenize("abc12")[-1] == "12"
+    with pytest.raises(attend.UsageError, match="split"):
+        attend.Tokenizer.learn(lines, split="letters")
+
+
 def test_tokenizer_errors():
     t = attend.Tokenizer.learn(["a b"], kind="word")
     with pytest.raises(attend.UsageError, match="there is no token 99"):
