@@ -305,7 +305,8 @@ static int run_comparison(compare_settings *s, const parsed *p)
 static int check(compare_settings *s, const parsed *p)
 {
     const verb *v = &verb_compare;
-    if (p->positional_count > 0) return usage_error(v, "unexpected argument '%s'", p->positional[0]);
+    if (p->positional_count > 0)
+        return usage_error(v, "unexpected argument '%s'; give pairs with --train", p->positional[0]);
     if (s->t.config.task != ATTEND_TASK_TRANSLATION)
         return usage_error(
             v, "attend compare does not support language models; train each with attend train and compare their "

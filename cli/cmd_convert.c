@@ -161,7 +161,7 @@ static int run(int argc, char **argv)
         else if (s.average && p.positional_count < 2)
             status = usage_error(&verb_convert, "--average requires at least two models: --average m.update-*");
         else if (!s.average && p.positional_count > 0)
-            status = usage_error(&verb_convert, "unexpected argument '%s'", p.positional[0]);
+            status = usage_error(&verb_convert, "unexpected argument '%s'; give a model with --model", p.positional[0]);
         else if ((!s.model && !s.average) || !s.output)
             status = usage_error(&verb_convert, "%s FILE is required", s.model || s.average ? "--output" : "--model");
         else if (!s.average && !quantize && s.shortlist.count == 0)

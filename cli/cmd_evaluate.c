@@ -189,7 +189,8 @@ static int evaluate(const settings *s, evaluation *e)
 static int check(const settings *s, const parsed *p)
 {
     const verb *v = &verb_evaluate;
-    if (p->positional_count > 0) return usage_error(v, "unexpected argument '%s'", p->positional[0]);
+    if (p->positional_count > 0)
+        return usage_error(v, "unexpected argument '%s'; give pairs with --input", p->positional[0]);
     if (!s->model && !s->hypothesis) return usage_error(v, "--model FILE or --hypothesis FILE is required");
     if (s->model && s->hypothesis)
         return usage_error(v, "--model and --hypothesis cannot be combined; use --against to compare two systems");

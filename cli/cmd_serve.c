@@ -286,7 +286,9 @@ static const void *defaults(void)
 
 static int check(const settings *s, const parsed *p)
 {
-    if (p->positional_count) return usage_error(&verb_serve, "unexpected argument '%s'", p->positional[0]);
+    if (p->positional_count)
+        return usage_error(&verb_serve, "unexpected argument '%s'; give models with --model SOURCE-TARGET=FILE",
+                           p->positional[0]);
     if (s->models.count == 0) return usage_error(&verb_serve, "--model SOURCE-TARGET=FILE is required");
     if (s->max_lines > s->queue)
         return usage_error(&verb_serve, "--max-lines %lld is larger than --queue %lld", s->max_lines, s->queue);

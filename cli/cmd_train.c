@@ -135,7 +135,7 @@ static int train_model(const settings *s, const parsed *p, const char *model, in
     if (!s->t.quiet)
         attend_print(stderr, "%s %s\n",
                      end == ATTEND_TRAIN_PATIENCE ? "no improvement; the best model is" : "done:", model);
-    return s->ensemble == 1 && s->reports ? train_report(&verb_train, &s->t, model, &view.now) : 0;
+    return s->ensemble == 1 && s->reports ? train_report(&verb_train, &s->t, model, &s->plugins, &view.now) : 0;
 }
 
 /* Trains the members one after another and writes the ensemble. A member that is complete is not trained again. */
@@ -157,7 +157,7 @@ static int train_ensemble(const settings *s, const parsed *p)
     if (status != ATTEND_OK) return cli_fail(&verb_train, status);
     if (!s->reports) return 0;
     if (!s->t.quiet) attend_print(stderr, "done: %s, an ensemble of %lld models\n", s->model, s->ensemble);
-    return train_report(&verb_train, &s->t, s->model, &(attend_progress){ 0 });
+    return train_report(&verb_train, &s->t, s->model, &s->plugins, &(attend_progress){ 0 });
 }
 
 static int train(const settings *s, const parsed *p)
@@ -214,7 +214,8 @@ static void resume_held_out(settings *s)
 /* Checks the combination of options; 0, or an exit code after a message. */
 static int check(settings *s, const parsed *p)
 {
-    if (p->positional_count > 0) return usage_error(&verb_train, "unexpected argument '%s'", p->positional[0]);
+    if (p->positional_count > 0)
+        return usage_error(&verb_train, "unexpected argument '%s'; give pairs with --train", p->positional[0]);
     if (s->t.train.name_count == 0) return usage_error(&verb_train, "--train PAIRS is required");
     if (!s->model) return usage_error(&verb_train, "--model FILE is required");
     if (s->ensemble > 1 && s->log)

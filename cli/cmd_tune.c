@@ -265,7 +265,8 @@ static int check(settings *s, const parsed *p, double *seconds)
 {
     const verb *v = &verb_tune;
     train_settings *t = &s->c.t;
-    if (p->positional_count > 0) return usage_error(v, "unexpected argument '%s'", p->positional[0]);
+    if (p->positional_count > 0)
+        return usage_error(v, "unexpected argument '%s'; give pairs with --train", p->positional[0]);
     if (t->config.task != ATTEND_TASK_TRANSLATION)
         return usage_error(v, "attend tune does not support language models");
     if (t->train.name_count == 0) return usage_error(v, "--train PAIRS is required");

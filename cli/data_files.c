@@ -6,6 +6,7 @@
 #include <attend/training_choice.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The names of one occurrence of the option. */
 static int resolve_group(attend_pairs_spec *specs, int *count, const char **names, int name_count, attend_task task)
@@ -55,12 +56,23 @@ bool data_name_is_part(const char *name)
     return strcmp(name, "none") == 0 || is_percentage(name, &percentage);
 }
 
+/* A number without %, of which there is no file: a percentage was meant. */
+static bool lacks_percent(const char *name)
+{
+    const char *end;
+    double number;
+    return attend_parse_real(name, &end, &number) && *end == '\0' && access(name, F_OK) != 0;
+}
+
 int data_files_resolve_valid(const verb *v, const parsed *p, pairs_list *list, attend_task task, held_out *h)
 {
     double percentage;
     *h = options_given(v, p, "valid") ? (held_out){ 0 } : standard;
     for (int i = 0; i < list->name_count; i++) {
         const char *const name = list->names[i].name;
+        if (lacks_percent(name))
+            return usage_error(v, "--valid %s: no such file; for %s %% of the training pairs write %s%%", name, name,
+                               name);
         if (!data_name_is_part(name)) continue;
         if (list->name_count > 1)
             return usage_error(v, "--valid %s cannot be combined with files (a file of that name is ./%s)", name, name);

@@ -139,22 +139,27 @@ static void print_worst(const evaluation *e, const int *worst, int count)
 
 /* ---- what to do next ---- */
 
-static void print_command(const char *title, const char *verb_name, const char *model, const char *argument)
+static void print_command(const char *title, const char *verb_name, const char *model, const texts_list *plugins,
+                          const char *argument)
 {
     attend_print(stderr, "%s", title);
     cli_print_word(stderr, cli_program);
     attend_print(stderr, " %s --model ", verb_name);
     cli_print_word(stderr, model);
+    for (int i = 0; i < plugins->count; i++) {
+        attend_print(stderr, " --score-plugin ");
+        cli_print_word(stderr, plugins->items[i]);
+    }
     attend_print(stderr, " ");
     cli_print_word(stderr, argument);
     attend_print(stderr, "\n");
 }
 
 /* example: a source, or a beginning of a line. */
-static void print_next(const char *model, const char *example, bool has_attention)
+static void print_next(const char *model, const texts_list *plugins, const char *example, bool has_attention)
 {
-    print_command("next        ", "translate", model, example);
-    if (has_attention) print_command("            ", "show", model, example);
+    print_command("next        ", "translate", model, plugins, example);
+    if (has_attention) print_command("            ", "show", model, plugins, example);
 }
 
 static bool attends(const attend_config *c)
@@ -162,7 +167,7 @@ static bool attends(const attend_config *c)
     return attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) > 0;
 }
 
-static int report_pairs(const train_settings *s, const char *model, evaluation *e)
+static int report_pairs(const train_settings *s, const char *model, const texts_list *plugins, evaluation *e)
 {
     int worst[WORST], count = 0;
     bool stopped = false, all_can_read;
@@ -188,11 +193,12 @@ static int report_pairs(const train_settings *s, const char *model, evaluation *
     if (status != ATTEND_OK) return status;
     print_scores(e, all);
     print_worst(e, worst, count);
-    print_next(model, e->test_set.sources.items[count ? worst[0] : 0], attends(&s->config));
+    print_next(model, plugins, e->test_set.sources.items[count ? worst[0] : 0], attends(&s->config));
     return ATTEND_OK;
 }
 
-int train_report(const verb *v, const train_settings *s, const char *model, const attend_progress *last)
+int train_report(const verb *v, const train_settings *s, const char *model, const texts_list *plugins,
+                 const attend_progress *last)
 {
     static evaluation e;
     const bool is_language_model = s->config.task == ATTEND_TASK_LANGUAGE_MODEL;
@@ -201,7 +207,7 @@ int train_report(const verb *v, const train_settings *s, const char *model, cons
         if (last->update > 0 && !isnan(last->best))
             attend_print(stderr, "best model  %s %s on the validation lines\n", valid_metric_style(s->metric).name,
                          score_text(text, valid_metric_style(s->metric), last->best));
-        print_next(model,
+        print_next(model, plugins,
                    is_language_model  ? "the beginning of a line"
                    : s->is_word_level ? "WORD"
                                       : "A SENTENCE",
@@ -209,7 +215,7 @@ int train_report(const verb *v, const train_settings *s, const char *model, cons
         return 0;
     }
     const int wrong = evaluation_set_metrics(&e, v, NULL, ATTEND_BLEU_13A, false);
-    const int status = wrong ? ATTEND_OK : report_pairs(s, model, &e);
+    const int status = wrong ? ATTEND_OK : report_pairs(s, model, plugins, &e);
     evaluation_free(&e);
     return wrong ? wrong : status == ATTEND_OK ? 0 : cli_fail(v, status);
 }

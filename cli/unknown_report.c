@@ -111,6 +111,8 @@ void unknown_report_print(const unknown_report *u, const verb *v, bool is_vocabu
         print_texts(k);
         if (u->lines > 1) attend_print(stderr, "; %llu of %llu lines have some", k->lines, u->lines);
         attend_print(stderr, "\n");
+        if (i == CHARACTERS && attend_string_table_find(&k->texts, " ", 1) >= 0)
+            attend_print(stderr, "  its sources were single words: give one word on each line\n");
     }
 }
 

@@ -8,6 +8,7 @@
 #include "text/histogram.h"
 #include "text/line_features.h"
 #include "text/unseen.h"
+#include "text/words.h"
 #include <attend/lines.h>
 #include <attend/utf8.h>
 #include <limits.h>
@@ -351,14 +352,34 @@ static int keep_names(checker *c)
     return ATTEND_OK;
 }
 
+/* Whether words of the training data are short symbols, such as phonemes, beside single words. */
+static bool has_symbols(const attend_data_check_counts *n, bool lines)
+{
+    for (int i = 0; i < 2 && !lines; i++)
+        if (attend_are_single_words(n->words[!i], n->usable) &&
+            attend_are_symbols(n->words[i], n->characters[i], n->usable))
+            return true;
+    return false;
+}
+
+/* As training chooses tokens: single words that consist mostly of Hangul are split into letters. */
+static void choose_letters(checker *c)
+{
+    const attend_data_check_counts *n = &c->report->train;
+    for (int i = 0; i < 2; i++)
+        c->unseen.in_letters[i] =
+            attend_are_single_words(n->words[i], n->usable) && 2 * n->syllables[i] > n->characters[i];
+}
+
 static int fill_report(checker *c)
 {
     attend_data_check_report *r = c->report;
+    const bool symbols = has_symbols(&r->train, c->lines);
     r->findings = attend_memory_zeroed(ATTEND_FINDING_KINDS, sizeof *r->findings);
     if (!r->findings) return attend_fail(ATTEND_NO_MEMORY, "no memory for a report");
     for (int i = 0; i < ATTEND_FINDING_KINDS; i++)
         attend_finding_describe(&c->findings[i], (attend_finding_kind)i,
-                                is_about_valid(i) ? r->valid.pairs : r->train.pairs, c->lines);
+                                is_about_valid(i) ? r->valid.pairs : r->train.pairs, c->lines, symbols);
     for (int severity = 0; severity <= ATTEND_SEVERITY_INFO; severity++)
         for (int i = 0; i < ATTEND_FINDING_KINDS; i++)
             if (c->findings[i].count > 0 && (int)c->findings[i].severity == severity)
@@ -379,6 +400,7 @@ static int run(checker *c, const attend_pairs_spec *train, int train_count, cons
         status = attend_pairs_file_open(&c->files[1], valid, valid_count);
     if (status == ATTEND_OK) status = read_pairs(c);
     if (status == ATTEND_OK && valid_count > 0 && c->findings[ATTEND_FINDING_LINE_COUNTS].count == 0) {
+        choose_letters(c);
         c->valid = true;
         c->counts = &c->report->valid;
         status = read_pairs(c);

@@ -78,12 +78,12 @@ static const kind kinds[ATTEND_FINDING_KINDS] = {
                              "language-model." },
 };
 
-/* Other texts for monolingual lines. */
-typedef struct monolingual_text {
+/* Other texts for monolingual lines, and for words that are symbols. */
+typedef struct other_text {
     const char *what, *advice; /* NULL: as above */
-} monolingual_text;
+} other_text;
 
-static const monolingual_text monolingual[ATTEND_FINDING_KINDS] = {
+static const other_text monolingual[ATTEND_FINDING_KINDS] = {
     [ATTEND_FINDING_NOTHING_USABLE] = { "files without a usable line", NULL },
     [ATTEND_FINDING_EMPTY] = { "empty lines", "Training skips them." },
     [ATTEND_FINDING_LONG] = { "lines far longer than the others", NULL },
@@ -91,12 +91,19 @@ static const monolingual_text monolingual[ATTEND_FINDING_KINDS] = {
     [ATTEND_FINDING_DUPLICATE] = { "duplicate lines", "Keep one of each (sort -u) unless their frequency matters." },
 };
 
-void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t total, bool lines)
+static const other_text of_symbols = { "validation lines with symbols that the training data does not have",
+                                       "A symbol, such as a phoneme, is one token: the model can neither read nor "
+                                       "write one that training did not have. Look for other spellings of a symbol, "
+                                       "or add pairs that have it." };
+
+void attend_finding_describe(attend_finding *f, attend_finding_kind k, uint64_t total, bool lines, bool symbols)
 {
+    static const other_text none = { NULL, NULL };
     const kind *d = kinds + k;
+    const other_text *other = lines ? monolingual + k : symbols && k == ATTEND_FINDING_VALID_WORD ? &of_symbols : &none;
     f->name = d->name;
-    f->what = lines && monolingual[k].what ? monolingual[k].what : d->what;
-    f->advice = lines && monolingual[k].advice ? monolingual[k].advice : d->advice;
+    f->what = other->what ? other->what : d->what;
+    f->advice = other->advice ? other->advice : d->advice;
     f->severity = d->share < 0                                                        ? ATTEND_SEVERITY_ERROR
                   : d->share < INFORMS && (double)f->count > d->share * (double)total ? ATTEND_SEVERITY_WARNING
                                                                                       : ATTEND_SEVERITY_INFO;

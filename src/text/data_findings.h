@@ -31,8 +31,8 @@ typedef enum attend_finding_kind {
 } attend_finding_kind;
 
 /* Sets name, what, advice and severity of a finding. total: the number of pairs; lines: the data is
- * monolingual. */
-void attend_finding_describe(attend_finding *f, attend_finding_kind kind, uint64_t total, bool lines);
+ * monolingual; symbols: the words of one side are symbols, such as phonemes. */
+void attend_finding_describe(attend_finding *f, attend_finding_kind kind, uint64_t total, bool lines, bool symbols);
 
 /* Fills in an example from a line, or from both sides of a pair (target NULL: a line). The file name is borrowed. */
 void attend_example_of(attend_example *e, const char *file, uint64_t line, const char *source, size_t source_size,

@@ -3,9 +3,22 @@
 #include "core/memory.h"
 #include "core/status.h"
 #include "core/utf8.h"
+#include "text/hangul.h"
 #include "text/normalize.h"
 
 enum { CODE_POINTS = 0x110000 };
+
+static bool is_seen(const unsigned char *characters, int32_t c)
+{
+    return characters[c >> 3] >> (c & 7) & 1;
+}
+
+static void add(unsigned char *characters, const char *text, size_t size)
+{
+    int32_t c = 0;
+    for (size_t i = 0, n; i < size && (n = attend_utf8_next(text + i, size - i, &c)) > 0; i += n)
+        characters[c >> 3] |= (unsigned char)(1u << (c & 7));
+}
 
 int attend_unseen_learn(attend_unseen *u, int side, const char *line, size_t size)
 {
@@ -14,17 +27,35 @@ int attend_unseen_learn(attend_unseen *u, int side, const char *line, size_t siz
     if (status != ATTEND_OK) return status;
     if (!u->characters[side]) u->characters[side] = attend_memory_zeroed(CODE_POINTS / 8, 1);
     if (!u->characters[side]) return attend_fail(ATTEND_NO_MEMORY, "no memory for the characters of the data");
-    int32_t c = 0;
-    for (size_t i = 0, n; i < size && (n = attend_utf8_next(line + i, size - i, &c)) > 0; i += n)
-        u->characters[side][c >> 3] |= (unsigned char)(1u << (c & 7));
+    add(u->characters[side], line, size);
+    for (size_t i = 0, n; i < size; i += n) {
+        char letters[3 * ATTEND_HANGUL_BYTES];
+        n = attend_utf8_length(line[i]);
+        const int count = attend_hangul_letters(line + i, n, letters);
+        add(u->characters[side], letters, (size_t)count * ATTEND_HANGUL_BYTES);
+    }
     return ATTEND_OK;
+}
+
+/* Whether a character is a Hangul syllable whose letters are all seen. */
+static bool has_seen_letters(const unsigned char *characters, const char *character, size_t size)
+{
+    char letters[3 * ATTEND_HANGUL_BYTES];
+    const int count = attend_hangul_letters(character, size, letters);
+    int32_t c = 0;
+    for (int i = 0; i < count; i++) {
+        attend_utf8_next(letters + (size_t)i * ATTEND_HANGUL_BYTES, ATTEND_HANGUL_BYTES, &c);
+        if (!is_seen(characters, c)) return false;
+    }
+    return count > 0;
 }
 
 static void find_characters(const attend_unseen *u, int side, attend_unseen_parts *out)
 {
     int32_t c = 0;
     for (size_t i = 0, n; i < out->size && (n = attend_utf8_next(out->line + i, out->size - i, &c)) > 0; i += n) {
-        if (u->characters[side][c >> 3] >> (c & 7) & 1) continue;
+        if (is_seen(u->characters[side], c)) continue;
+        if (u->in_letters[side] && has_seen_letters(u->characters[side], out->line + i, n)) continue;
         if (out->characters++ == 0) out->first_character = (attend_span){ (int)i, (int)(i + n) };
     }
 }

@@ -8,6 +8,7 @@
 
 typedef struct attend_unseen {
     unsigned char *characters[2]; /* of each side: a bit for each code point; NULL: none yet */
+    bool in_letters[2]; /* a Hangul syllable is seen if its letters are, as a model of letters (jamo) has it */
     attend_word_set words[2];
     attend_string normal; /* scratch: a line in NFC */
 } attend_unseen;

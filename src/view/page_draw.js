@@ -211,6 +211,13 @@ function cellPaths(view, left, top, cell, paper) {
 const REST = "(rest)";
 const REST_GAP = 0.3; /* before the column for the rest, in cells */
 const restColumn = (view, left, cell) => left + (view.source.length + REST_GAP) * cell;
+/* Labels of columns lean if one of them is wider than a cell; letters are upright. */
+const isAnyWider = (units, size, cell) => units.some((unit) => widthOf(unit.text, size) > cell - 4);
+function columnLabel(middle, y, size, isLeaning) {
+  if (!isLeaning) return { x: middle, y, "text-anchor": "middle" };
+  const x = middle + size * 0.3;
+  return { x, y, transform: `rotate(-58 ${x} ${y})` };
+}
 const cellsAcross = (view) => view.source.length + (view.rest ? 1 + REST_GAP : 0);
 
 function drawMatrix(view, statistics, paper, room) {
@@ -220,7 +227,8 @@ function drawMatrix(view, statistics, paper, room) {
   const left = Math.min(widest("target", 13) + 18, room * 0.32), lean = 58 * Math.PI / 180, coverage = 40;
   const spillOf = (size) => Math.max(widest("source", size) * Math.cos(lean) + 12, probabilities);
   const cellOf = (size) => Math.max(13, Math.min(38, Math.floor((room - left - spillOf(size)) / Math.max(cellsAcross(view), 1))));
-  const size = cellOf(13) < 17 ? 10.5 : 13, cell = cellOf(size), top = widest("source", size) * Math.sin(lean) + 22;
+  const size = cellOf(13) < 17 ? 10.5 : 13, cell = cellOf(size), isLeaning = isAnyWider(view.source, size, cell);
+  const top = Math.max(isLeaning ? widest("source", size) * Math.sin(lean) + 22 : size + 16, view.rest ? widthOf(REST, size) * Math.sin(lean) + 14 : 0);
   const right = left + cellsAcross(view) * cell, width = right + spillOf(size), height = top + T * cell + coverage;
   const svg = canvas(width, height, paper, size, "matrix of attention weights");
   const column = (s) => left + (mirrored ? S - 1 - s : s) * cell, row = (t) => top + t * cell;
@@ -253,15 +261,13 @@ function drawMatrix(view, statistics, paper, room) {
   down.append(createSvg("rect", { width: left - 2, height, fill: paper.paper }));
   across.append(createSvg("rect", { width, height: top - 2, fill: paper.paper }));
   view.source.forEach((unit, s) => {
-    const x = column(s) + cell / 2 + size * 0.3, y = top - 8;
-    const text = createSvg("text", { x, y, transform: `rotate(-58 ${x} ${y})`, fill: unit.end ? paper.soft : isMarked(unit, "source", statistics) ? paper.mark : paper.ink, "data-side": "source", "data-index": s }, shortened(unit.text, size, 150));
+    const text = createSvg("text", { ...columnLabel(column(s) + cell / 2, top - 8, size, isLeaning), fill: unit.end ? paper.soft : isMarked(unit, "source", statistics) ? paper.mark : paper.ink, "data-side": "source", "data-index": s }, shortened(unit.text, size, 150));
     text.append(createSvg("title", {}, unit.text));
     words.source.push(text);
     across.append(text);
   });
   if (view.rest) {
-    const x = restColumn(view, left, cell) + cell / 2 + size * 0.3, y = top - 8;
-    const text = createSvg("text", { x, y, transform: `rotate(-58 ${x} ${y})`, fill: paper.soft }, REST);
+    const text = createSvg("text", { ...columnLabel(restColumn(view, left, cell) + cell / 2, top - 8, size, true), fill: paper.soft }, REST);
     text.append(createSvg("title", {}, "weight on the ends of the sentence, on spaces, or outside the window"));
     across.append(text);
   }
@@ -348,9 +354,9 @@ function drawPanels(panels, paper, room, across) {
     if (hasLabels && (!one || k === 0)) v.target.forEach((unit, t) => g.append(createSvg("text", { x: x - 5, y: y + (t + 0.5) * cell + size * 0.35, "text-anchor": "end", fill: unit.end ? paper.soft : paper.ink }, shortened(unit.text, size, 110))));
     if (hasLabels && (!one || r === 0)) {
       const mirrored = isRightToLeft(v.map.source), n = v.source.length;
-      const label = (text, at, fill) => g.append(createSvg("text", { x: at, y: y - 5, transform: `rotate(-58 ${at} ${y - 5})`, fill }, shortened(text, size, 110)));
-      v.source.forEach((unit, s) => label(unit.text, x + ((mirrored ? n - 1 - s : s) + 0.5) * cell + 3, unit.end ? paper.soft : paper.ink));
-      if (v.rest) label(REST, restColumn(v, x, cell) + cell / 2 + 3, paper.soft);
+      const label = (text, middle, leans, fill) => g.append(createSvg("text", { ...columnLabel(middle, y - 5, size, leans), fill }, shortened(text, size, 110)));
+      v.source.forEach((unit, s) => label(unit.text, x + ((mirrored ? n - 1 - s : s) + 0.5) * cell, isAnyWider(v.source, size, cell), unit.end ? paper.soft : paper.ink));
+      if (v.rest) label(REST, restColumn(v, x, cell) + cell / 2, true, paper.soft);
     }
     g.append(createSvg("title", {}, panel.caption.join(", ")));
     frames.push(frame);

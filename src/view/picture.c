@@ -1,5 +1,5 @@
 /* picture.c: attention maps as SVG, PDF or PNG: a row for each word that attends, a column for each word attended to, and
- * a colour bar. Column labels are slanted if they are wider than a cell.
+ * a colour bar. Column labels are slanted if one of them is wider than a cell; that of the rest, by itself.
  *
  * picture*.c are the only files that use cairo and pango, and a library of their own, which uses public headers only. */
 #include <attend/picture.h>

@@ -65,9 +65,14 @@ static int column_count(const attend_picture_panel *p)
     return p->g->columns + (p->g->rest != NULL);
 }
 
+static bool is_slanted(const attend_picture_panel *p, int j)
+{
+    return p->slanted[j == p->g->columns];
+}
+
 void attend_panel_measure(attend_canvas *c, attend_picture_panel *p, double cell)
 {
-    double row = 0, column = 0, rightmost = 0, line = 0, caption = 0, captions = 0;
+    double row = 0, column[2] = { 0, 0 }, rightmost = 0, line = 0, caption = 0, captions = 0, above = 0;
     p->cell = cell, p->font = clamp(0.55 * cell, 7, 13), p->left = 0;
     for (int i = 0; p->has_row_labels && i < p->g->rows; i++) {
         const attend_canvas_text t = label_text(p, p->g->row_labels[i]);
@@ -76,19 +81,25 @@ void attend_panel_measure(attend_canvas *c, attend_picture_panel *p, double cell
     for (int j = 0; p->has_column_labels && j < column_count(p); j++) {
         const attend_canvas_text t = label_text(p, column_label(p, j));
         const double width = attend_canvas_text_width(c, &t), height = attend_canvas_text_height(c, &t);
-        column = fmax(column, width), line = fmax(line, height);
-        rightmost = fmax(rightmost, column_x(p, j) + 0.5 * cell + slant * (width + height / 2));
+        double *widest = &column[j == p->g->columns];
+        *widest = fmax(*widest, width), line = fmax(line, height);
     }
     for (int i = 0; i < ATTEND_CAPTION_LINES; i++) {
         if (p->caption[i].size == 0) continue;
         const attend_canvas_text t = caption_text(p, i);
         caption = fmax(caption, attend_canvas_text_width(c, &t)), captions += caption_line(p);
     }
-    p->slanted = column > cell - 4;
+    p->slanted[0] = column[0] > cell - 4, p->slanted[1] = p->slanted[0] || column[1] > cell - 4;
+    for (int j = 0; p->has_column_labels && j < column_count(p); j++) {
+        const attend_canvas_text t = label_text(p, column_label(p, j));
+        const double width = attend_canvas_text_width(c, &t), height = attend_canvas_text_height(c, &t);
+        if (is_slanted(p, j)) rightmost = fmax(rightmost, column_x(p, j) + 0.5 * cell + slant * (width + height / 2));
+        above = fmax(above, is_slanted(p, j) ? slant * (width + line / 2) : line);
+    }
     p->left = p->has_row_labels ? ceil(row + GAP) : 0;
-    p->top = captions + (p->has_column_labels ? p->slanted ? slant * (column + line / 2) : line : 0);
+    p->top = captions + above;
     p->top = ceil(p->top + (p->top > 0 ? GAP : 0));
-    p->width = ceil(fmax(p->left + fmax(attend_panel_across(p), p->slanted ? rightmost : 0), caption));
+    p->width = ceil(fmax(p->left + fmax(attend_panel_across(p), rightmost), caption));
     p->height = ceil(p->top + attend_panel_down(p));
 }
 
@@ -115,7 +126,7 @@ static void draw_labels(attend_canvas *c, const attend_picture_panel *p, double 
         attend_canvas_text t = label_text(p, column_label(p, j));
         if (j == p->g->columns) t.grey = rest_grey;
         t.x = x + column_x(p, j) + 0.5 * p->cell, t.y = y + p->top - GAP;
-        if (p->slanted)
+        if (is_slanted(p, j))
             t.angle = -45;
         else
             t.y -= 0.6 * p->font, t.anchor = 0.5;

@@ -14,7 +14,7 @@ typedef struct attend_picture_panel {
     bool has_row_labels, has_column_labels;
     /* measured by attend_panel_measure */
     double cell, font;
-    bool slanted;
+    bool slanted[2];      /* the labels of the columns; the label of the rest */
     double left, top;     /* of the cells, from the corner of the panel */
     double width, height; /* of all */
 } attend_picture_panel;

@@ -33,6 +33,10 @@ same 'a model by a configuration file' m by-file
 expect 2 "did you mean 'dot'" train $options --model x --attention dott --updates 1
 expect 2 'say which one' train $options --model x --score-plugin l2.so --score-plugin ./l2.so --updates 1
 
+# the next command, which training prints, loads the plug-in
+"$attend" train --train pairs.tsv --model talks --score-plugin ./l2.so --hidden 24 --embedding 24 --updates 5 2>log || fail "training: $(cat log)"
+eval "$(sed -n 's/^next        //p' log)" >printed 2>&1 || fail "the next command fails: $(cat log printed)"
+
 "$attend" translate --model m --score-plugin ./l2.so <lines >translated || failed=1
 cut -f2 pairs.tsv | head -20 >expected
 [ "$(cat translated expected | sort | uniq -d | wc -l)" -ge 5 ] || fail 'the model with a plug-in learns nothing'

@@ -63,6 +63,8 @@ expect 0 'resuming from update 20' train --train pairs.tsv --model whole $small 
 case $printed in *validation*) fail "validation without validation pairs: $printed" ;; esac
 head -10 pairs.tsv >few.tsv
 expect 0 'validation  none: a tenth of the pairs is fewer than 5' train --train few.tsv --model few $small --updates 5
+expect 2 'no such file; for 10 % of the training pairs write 10%' train --train pairs.tsv --valid 10 --model no
+expect 2 "unexpected argument 'pairs.tsv'; give pairs with --train" train pairs.tsv --model no
 for wrong in 0% 100% 101% -5%; do expect 2 'is not between 0% and 100%' train --train pairs.tsv --valid=$wrong --model no; done
 expect 2 'cannot be combined with files' train --train pairs.tsv --valid 10% valid.tsv --model no
 expect 2 'leaves none for validation' train --train few.tsv --valid 0.001% --model no

@@ -57,6 +57,8 @@ printf 'abc\nxaXa\ncab\nxe\n' >lines
 "$attend" translate --model words --input lines >out 2>err
 is 'the number of lines' 4 "$(wc -l <out)"
 is 'the warning' "attend translate: warning: the training data did not have these characters: 'x' (2 times), 'X'; 2 of 4 lines have some" "$(cat err)"
+expect 0 "characters: ' '
+  its sources were single words: give one word on each line" translate --model words 'abc cab'
 "$attend" translate --model words --input lines --quiet >/dev/null 2>err
 [ -s err ] && fail "--quiet prints $(cat err)"
 "$attend" translate --model words --json <lines >json 2>/dev/null

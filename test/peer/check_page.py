@@ -327,6 +327,10 @@ def check_rest(b):
     b.press("w")
     check(not b.run("return view.rest"), "tokens have no rest: their ends are shown")
     b.press("w", "escape")
+    leaning = "return [...picture.svg.querySelectorAll('text[data-side=source]')].filter((text) => text.hasAttribute('transform')).length"
+    check(b.run(leaning) == b.run("return view.source.length"), "labels lean where one is wider than its column")
+    open_sentence(b, "and and")
+    check(b.run(leaning) == 0, "short labels are upright")
 
 
 def check_idle_text(b):

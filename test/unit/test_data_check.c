@@ -201,6 +201,27 @@ static void test_unseen_words(void **state)
     attend_data_check_free(r);
 }
 
+/* Training splits Hangul words into letters, so that a syllable is unknown only if a letter of it is. Beside them, the
+ * words of the other side are symbols. */
+static void test_unseen_letters(void **state)
+{
+    (void)state;
+    const attend_pairs_spec train = tabbed("\uac00\uace1\tk a k o k\n\ub098\tn a\n"), /* gago, na */
+        valid = { .source = text_file("v.tsv", "\uace0\ub098\tk o n a\n\uac70\tk E\n") };
+    attend_data_check_report *r = run_check(train, &valid, false);
+    const attend_finding *word = find(r, "validation-word"), *character = find(r, "validation-character");
+    assert_true(character && character->count == 2 && character->examples[0].line == 2); /* eo; E */
+    assert_string_equal(character->examples[0].excerpt, "\"\uac70\" (U+AC70) in \"\uac70\"");
+    assert_true(word && word->count == 1 && word->examples[0].line == 2);
+    assert_non_null(strstr(word->what, "lines with symbols"));
+    attend_data_check_free(r);
+    const attend_pairs_spec sentences = tabbed("\uac00 \uace1 a\tthe dog\n\ub098 \uac00 b\tthe cat\n");
+    r = run_check(sentences, &valid, false); /* subwords spell a new syllable with bytes */
+    character = find(r, "validation-character");
+    assert_true(character && character->examples[0].line == 1);
+    attend_data_check_free(r);
+}
+
 static void test_quick(void **state)
 {
     (void)state;
@@ -329,12 +350,19 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_data),    cmocka_unit_test(test_lines),     cmocka_unit_test(test_monolingual_lines),
-        cmocka_unit_test(test_lengths),      cmocka_unit_test(test_counts),    cmocka_unit_test(test_validation),
-        cmocka_unit_test(test_unseen_words), cmocka_unit_test(test_quick),     cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_twice),        cmocka_unit_test(test_histogram), cmocka_unit_test(test_printing),
-        cmocka_unit_test(test_memory)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_good_data),
+                                        cmocka_unit_test(test_lines),
+                                        cmocka_unit_test(test_monolingual_lines),
+                                        cmocka_unit_test(test_lengths),
+                                        cmocka_unit_test(test_counts),
+                                        cmocka_unit_test(test_validation),
+                                        cmocka_unit_test(test_unseen_words),
+                                        cmocka_unit_test(test_unseen_letters),
+                                        cmocka_unit_test(test_quick),
+                                        cmocka_unit_test(test_unreadable),
+                                        cmocka_unit_test(test_twice),
+                                        cmocka_unit_test(test_histogram),
+                                        cmocka_unit_test(test_printing),
+                                        cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

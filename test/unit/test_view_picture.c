@@ -83,6 +83,11 @@ static void svg_text(void **state)
     check_svg(hand_map_of(&h, strange, strange), &o, &out);
     assert_non_null(strstr(out.text, "direction=\"rtl\""));
     assert_int_equal(times(out.text, ">\xe4\xbd\xa0\xe5\xa5\xbd</text>"), 2);
+    static const char *const letters[] = { "a", "l", NULL };
+    check_svg(hand_map_of(&h, letters, letters), &o, &out);
+    assert_int_equal(times(out.text, "rotate(-45"), 1); /* letters are upright, only the rest is slanted */
+    check_svg(map_of(5), &o, &out);
+    assert_int_equal(times(out.text, "rotate(-45"), 6);
     static char longest[400];
     const char *one[] = { longest, NULL };
     memset(longest, 'm', sizeof longest - 1);
