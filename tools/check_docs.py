@@ -17,7 +17,7 @@ IDENTIFIER = re.compile(r"\b(?:attend_[a-z0-9_]+|ATTEND_[A-Z0-9_]+)\b")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 # Files of the reader and of examples, tensor names, options of other programs, made-up identifiers.
 OTHER_FILES = re.compile(r"(.*/)?(page|attention|comparison)\.html|(sentences|train|valid|test|a|comparison|lengths)\.txt|start\.L\.[hc]|(build/|\*).*|.*(cmd_VERB|score_cosine)\.c")
-OTHER_OPTIONS = {"--cflags", "--libs", "--test-dir", "--output-on-failure", "--check", "--only", "--smoke",
+OTHER_OPTIONS = {"--cflags", "--libs", "--test-dir", "--output-on-failure", "--check", "--only", "--brief", "--smoke",
                  "--host", "--map-by", "--bind-to", "--mpi", "--ntasks-per-node", "--kill-on-bad-exit", "--cpus-per-task", "--signal",
                  "--now", "--rm", "--read-only", "--cap-drop"}
 OTHER_IDENTIFIERS = {"attend_double", "attend_command", "attend_thing"}
