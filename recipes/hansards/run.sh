@@ -1,7 +1,8 @@
 #!/bin/sh
 # Word alignment of the Canadian Hansards: by the statistical aligner, and by the attention of two models, English to French and French to English,
 # that are trained on sentence pairs with guided alignment.
-#     DATA=directory-with-hansards [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [GUIDED=auto|no] [KIND=rnn|transformer] recipes/hansards/run.sh
+#     DATA=directory-with-hansards [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [GUIDED=auto|no] [GUIDANCE=0.3]
+#     [KIND=rnn|transformer] [PAIRS=60000] [UPDATES=5000] [SEED=1] recipes/hansards/run.sh
 # GUIDED=no: without guided alignment; the map, and how it is read, is selected at the end of training.
 # DATA/hansards has train.en.gz and train.fr.gz, one sentence a line, and gold/NAME.en.gz, .fr.gz and .wa.gz (human alignments, sure and possible); every
 # NAME is aligned. Gold links are not used in training. Results: README.md.
@@ -21,7 +22,7 @@ transformer) kind="--architecture transformer --hidden 128 --layers 3 --heads 4 
     exit 2
     ;;
 esac
-[ "$guided" = no ] || kind="$kind --guided-alignment $guided"
+[ "$guided" = no ] || kind="$kind --guided-alignment $guided --guidance ${GUIDANCE:-0.3}"
 mkdir -p "$out"
 
 # The gold sentences are tokenized, with accents and some upper case; the training text is not tokenized and has no accents. Both become lower
@@ -58,7 +59,7 @@ train() { # NAME ENDING-OF-FILES
     # shellcheck disable=SC2086 # a list of options
     "$attend" train --train "$out/train$2.tsv" --valid "$out/valid$2.tsv" --model "$out/$1" --tokens bpe --vocab-size 4000 $kind \
         --dropout 0.1 --batch-tokens 800 --learning-rate 0.001 --schedule cosine --warmup 300 --average 0.998 --valid-metric perplexity --valid-every 500 --save-every 500 --patience 0 --updates "$updates" \
-        --threads "$threads"
+        --seed "${SEED:-1}" --threads "$threads"
 }
 "$attend" align --input "$out/train.tsv" --save "$out/aligner" --threads "$threads" >"$out/train.links"
 train en-fr ""

@@ -1,18 +1,20 @@
 #!/bin/sh
 # Multi30k English-German: an RNN with additive attention, the same without attention, and a small Transformer.
-#     DATA=directory-with-multi30k [OUT=directory] [ATTEND=path/to/attend] [MODELS="additive none transformer"] recipes/multi30k/run.sh
-# Other MODELS: ensemble (of 4 Transformers), guided (the Transformer with guided alignment), and local-p and global (Luong's attention with that
-# window).
-# DATA/multi30k has train, val and test_2016_flickr as .en.gz and .de.gz, one caption a line. Text is lower-cased, as for published
-# scores. Results: README.md.
+#     DATA=directory-with-multi30k [OUT=directory] [ATTEND=path/to/attend] [MODELS="additive none transformer"] [SEED=1]
+#     [TESTS=test_2016_flickr] recipes/multi30k/run.sh
+# Other MODELS: ensemble (of 4 Transformers), guided (the Transformer with guided alignment), hard (additive attention to one token), and local-p and
+# global (Luong's attention with that window).
+# DATA/multi30k has train, val and the files that TESTS names as .en.gz and .de.gz, one caption a line. Text is lower-cased, as for published
+# scores. OUT/MODEL.svg plots the training of a model. Results: README.md.
 set -eu
 data=${DATA:?set it to the directory that holds multi30k/}
 out=${OUT:-recipe-multi30k}
 attend=${ATTEND:-build/attend}
 threads=${THREADS:-2}
 models=${MODELS:-additive none transformer}
+tests=${TESTS:-test_2016_flickr}
 mkdir -p "$out"
-for part in train val test_2016_flickr; do
+for part in train val $tests; do
     for side in en de; do
         gzip -dc "$data/multi30k/$part.$side.gz" | LC_ALL=C.UTF-8 sed 's/.*/\L&/' >"$out/$part.$side"
     done
@@ -22,10 +24,21 @@ train() { # NAME OPTIONS...
     name=$1
     shift
     "$attend" train --train "$out/train.en" "$out/train.de" --valid "$out/val.en" "$out/val.de" --model "$out/$name" \
-        --shared-vocab --tie-embeddings --schedule cosine --average 0.998 --valid-metric bleu --patience 0 --threads "$threads" "$@"
-    "$attend" translate --model "$out/$name" --beam 5 --input "$out/test_2016_flickr.en" --output "$out/$name.out"
-    echo "$name:"
-    "$attend" evaluate --hypothesis "$out/$name.out" --reference "$out/test_2016_flickr.de" --ignore-case
+        --shared-vocab --tie-embeddings --schedule cosine --average 0.998 --valid-metric bleu --patience 0 --threads "$threads" \
+        --seed "${SEED:-1}" "$@"
+    for test in $tests; do
+        "$attend" translate --model "$out/$name" --beam 5 --input "$out/$test.en" --output "$out/$name.$test.out"
+        echo "$name, $test:"
+        "$attend" evaluate --hypothesis "$out/$name.$test.out" --reference "$out/$test.de" --ignore-case
+    done
+}
+
+# BLEU of two models on the first test set, and whether they differ
+against() { # NAME OTHER
+    if [ -e "$out/$1.$first.out" ] && [ -e "$out/$2.$first.out" ]; then
+        echo "$1 against $2:"
+        "$attend" evaluate --hypothesis "$out/$1.$first.out" --against "$out/$2.$first.out" --reference "$out/$first.de" --ignore-case --metric bleu
+    fi
 }
 
 recurrent="--vocab-size 6000 --hidden 384 --embedding 256 --dropout 0.35 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 11"
@@ -39,6 +52,7 @@ for model in $models; do
     none) train none --attention none $recurrent ;;
     global) train global $luong $recurrent ;;
     local-p) train local-p $luong --window local-p $recurrent ;;
+    hard) train hard --selection hard $recurrent ;;
     transformer) train transformer $transformer ;;
     guided) train guided --guided-alignment auto $transformer ;;
     ensemble) train ensemble --ensemble 4 $transformer ;;
@@ -48,7 +62,11 @@ for model in $models; do
         ;;
     esac
 done
-if [ ! -e "$out/additive.out" ] || [ ! -e "$out/none.out" ]; then exit 0; fi
+first=${tests%% *}
+against guided transformer
+against local-p global
+against hard additive
+if [ ! -e "$out/additive.$first.out" ] || [ ! -e "$out/none.$first.out" ]; then exit 0; fi
 # is the difference significant, and how does it depend on sentence length?
-"$attend" evaluate --hypothesis "$out/additive.out" --against "$out/none.out" --source "$out/test_2016_flickr.en" \
-    --reference "$out/test_2016_flickr.de" --ignore-case --metric bleu,chrf --by-length auto --plot "$out/lengths.svg" | tee "$out/lengths.txt"
+"$attend" evaluate --hypothesis "$out/additive.$first.out" --against "$out/none.$first.out" --source "$out/$first.en" \
+    --reference "$out/$first.de" --ignore-case --metric bleu,chrf --by-length auto --plot "$out/lengths.svg" | tee "$out/lengths.txt"
