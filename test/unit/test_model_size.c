@@ -44,7 +44,7 @@ static void more_data_more_model(void **state)
         }
 }
 
-static void recipes_keep_their_sizes(void **state)
+static void data_of_recipes_has_these_sizes(void **state)
 {
     (void)state;
     /* Multi30k: 29,000 captions of 13 words; Arabic names, 11,868; CMUdict, 105,000 words and their sounds */
@@ -58,7 +58,7 @@ static void recipes_keep_their_sizes(void **state)
     assert_true(s.hidden == 128 && s.embedding == 0 && s.layers == 4 && s.heads == 4 && s.feed_forward_width == 256);
     assert_true(s.dropout == 0.3 && s.learning_rate == 0.002 && s.warmup == 1000 && s.vocab_size == 6000);
     s = attend_training_sizes_for(ATTEND_PRESET_NONE, RNN, &names, NULL);
-    assert_true(s.hidden == 192 && s.embedding == 64 && s.dropout == 0.3 && s.batch_tokens == 400 && s.is_word_level);
+    assert_true(s.hidden == 256 && s.embedding == 128 && s.dropout == 0.3 && s.batch_tokens == 400 && s.is_word_level);
     assert_true(s.tokens[0] == ATTEND_TOKENS_CHAR && s.tokens[1] == ATTEND_TOKENS_CHAR);
     for (int preset = 0; preset <= ATTEND_PRESET_G2P; preset += ATTEND_PRESET_G2P) {
         s = attend_training_sizes_for((attend_preset)preset, RNN, &sounds, NULL);
@@ -124,7 +124,7 @@ static void given_token_kinds_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(more_data_more_model),
-                                        cmocka_unit_test(recipes_keep_their_sizes),
+                                        cmocka_unit_test(data_of_recipes_has_these_sizes),
                                         cmocka_unit_test(hangul_is_split_into_letters),
                                         cmocka_unit_test(lines_have_their_own_table),
                                         cmocka_unit_test(given_token_kinds_are_kept) };
