@@ -350,17 +350,27 @@ static void execute(campaign *c, run *r, const char *words)
         campaign_fault(c, r, "the message does not name the file");
 }
 
+enum { OF_ALIGNERS = 4, COMMANDS = VERBS + OF_ALIGNERS + 1 };
+
+/* Of models, of aligners, and one of checkpoints. */
+static void cover(campaign *c, long command)
+{
+    campaign_cover(c, "command lines", command, COMMANDS);
+}
+
 static void try_model(campaign *c)
 {
     static run first, second;
     execute(c, &first, campaign_random(c, 2) ? "info lie" : "info --json --parameters lie");
-    execute(c, &second, verbs[campaign_random(c, VERBS)]);
+    const uint32_t which = campaign_random(c, VERBS);
+    cover(c, (long)which);
+    execute(c, &second, verbs[which]);
     if ((first.status == 0 && second.status == 4) || (first.status == 4 && second.status == 0))
         campaign_fault(c, &second, "attend info ends with exit status %d: %s", first.status, first.printed);
     file_remove("converted"), file_remove("page.html");
 }
 
-static const char *const of_aligners[] = {
+static const char *const of_aligners[OF_ALIGNERS] = {
     "align --aligner lie --input valid.tsv --memory 512M --threads 1",
     "align --aligner lie --input valid.tsv --json --threshold 0.1 --threads 1",
     "align --aligner lie --input pairs.tsv --symmetrize union --dictionary words --threads 1",
@@ -370,7 +380,9 @@ static const char *const of_aligners[] = {
 static void try_aligner(campaign *c)
 {
     static run r;
-    execute(c, &r, of_aligners[campaign_random(c, sizeof of_aligners / sizeof *of_aligners)]);
+    const uint32_t which = campaign_random(c, OF_ALIGNERS);
+    cover(c, VERBS + (long)which);
+    execute(c, &r, of_aligners[which]);
     file_remove("words");
 }
 
@@ -379,6 +391,7 @@ static void try_checkpoint(campaign *c)
     static run r;
     file_copy("stopped.model", "tuned");
     if (rename("lie", "tuned.checkpoint") != 0) return;
+    cover(c, COMMANDS - 1);
     memset(&r, 0, sizeof r);
     char options[] = "train --train pairs.tsv --valid none --model tuned --tokens word --hidden 8 --embedding 8 "
                      "--batch-tokens 60 --learning-rate 0.01"
