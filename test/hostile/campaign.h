@@ -29,7 +29,7 @@ typedef struct campaign {
     double seconds, began;
     long only;      /* the case to run; -1: all */
     long min_cases; /* 10, unless the campaign needs more */
-    long number; /* of the current case */
+    long number;    /* of the current case */
     long tried, held;
     long ended[8]; /* runs by exit status; 6: another one or a signal; 7: stopped after their time */
     bool faulty;   /* the current case does not hold */

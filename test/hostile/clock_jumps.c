@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     static campaign c;
     static run r;
     campaign_begin(&c, argc, argv);
-    campaign_clean(&c); /* keeps what is there */
+    campaign_clean(&c);      /* keeps what is there */
     c.min_cases = CHEAP + 1; /* the short form tries each of the cheap ones and, in turn, one of the others */
     for (long i = c.only >= 0 ? c.only : 0; i < 100000; i++) {
         if (!campaign_case(&c, i)) break;
