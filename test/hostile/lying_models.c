@@ -1,7 +1,8 @@
 /* lying_models.c: a campaign (campaign.h) with model files and checkpoints whose checksum is correct and whose content is
  * not: configurations, names, shapes, types and values of weights, vocabularies, tokenizers, shortlists, the state and
  * the options of a training; also ensembles and word aligners. Each model is given to `attend info` and to another verb.
- * A failure is a message that names the file, and both verbs agree on whether it is a model. */
+ * A failure is a message that names the file, and both verbs agree on whether it is a model, unless its probabilities
+ * are not finite. */
 #include "hostile/campaign.h"
 
 #include "format/tensor_file.h"
@@ -365,7 +366,9 @@ static void try_model(campaign *c)
     const uint32_t which = campaign_random(c, VERBS);
     cover(c, (long)which);
     execute(c, &second, verbs[which]);
-    if ((first.status == 0 && second.status == 4) || (first.status == 4 && second.status == 0))
+    /* only computing shows that weights are too large */
+    const bool is_computed = strstr(second.printed, "the model's probabilities are not finite") != NULL;
+    if ((first.status == 0 && second.status == 4 && !is_computed) || (first.status == 4 && second.status == 0))
         campaign_fault(c, &second, "attend info ends with exit status %d: %s", first.status, first.printed);
     file_remove("converted"), file_remove("page.html");
 }
