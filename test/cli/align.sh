@@ -61,6 +61,22 @@ expect 0 '"unit":"letters"' show --model letters 'abc' --target 'c b a' --format
 expect 0 '"source_words": ["ab", "c"]' show --model m1 'ab c' --target 'c' --unit character --format json
 expect 2 '--tokens shows tokens; it cannot be combined with --unit word' show --model letters abc --tokens --unit word
 
+# a model that copies letters: its links in Pharaoh form, and the diagonal of its maps
+awk 'BEGIN { srand(7); for (i = 0; i < 2000; i++) { s = ""; n = 2 + int(rand() * 6); for (j = 0; j < n; j++) s = s substr("abcdefgh", 1 + int(rand() * 8), 1)
+    if (s != "badcfeh" && s != "abcba") print s "\t" s } }' >copies.tsv
+"$attend" train --train copies.tsv --valid none --model copy --tokens char --hidden 64 --embedding 32 --dropout 0 --context after --readout plain --input-feeding \
+    --batch-tokens 500 --learning-rate 0.01 --updates 400 --threads 2 --quiet --no-check || { echo "training failed"; exit 1; }
+printf 'badcfeh\tbadcfeh\nabcba\tabcba\nhg\thg\n' >copied.tsv
+"$attend" align --model copy --input copied.tsv >links
+is 'links of letters' '0-0 1-1 2-2 3-3 4-4 5-5 6-6|0-0 1-1 2-2 3-3 4-4|0-0 1-1|' "$(tr '\n' '|' <links)"
+is 'a translation with its links' 'badcfeh ||| 0-0 1-1 2-2 3-3 4-4 5-5 6-6' "$("$attend" translate --model copy badcfeh --alignment hard)"
+for word in badcfeh abcba; do # the row of letter i is dark in column i, from character 8 + 4 i, and nowhere else
+    "$attend" show --model copy $word --quiet >map
+    awk -v word=$word 'NF && $1 ~ /^[a-h]$/ && $2 ~ /^[01][.]/ { i = rows++; cell = substr($0, 8 + 4 * i, 3); light = substr($0, 8, 4 * i) substr($0, 11 + 4 * i)
+        if ($1 != substr(word, i + 1, 1) || cell !~ /^[*#%@]+$/ || light ~ /[*#%@]/) wrong = 1 } END { exit wrong || rows != length(word) }' map ||
+        fail "the map of $word has no diagonal: $(cat map)"
+done
+
 # alignment error of one model, and of two with every symmetrisation; gold links in any order
 expect 0 'AER 0.0000  precision 1.0000  recall 1.0000' align --model m1 --input test.tsv --gold gold
 expect 0 'grow-diag-final-and' align --model m1 --reverse-model m2 --input test.tsv --gold gold

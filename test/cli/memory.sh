@@ -71,7 +71,7 @@ peak 120000 train --train one-word.tsv --valid none --tokens char --model guided
     --guided-alignment repeated.links
 
 # ---- --memory: about this much is used, and the results are the same ----
-for verb in translate score evaluate align show convert compare train tune check serve; do
+for verb in translate score evaluate align show convert compare train tune check demo serve; do
     [ $verb = serve ] && ! "$attend" help serve >/dev/null 2>&1 && continue
     case $("$attend" $verb --help-all) in *--memory\ SIZE*) ;; *) fail "attend $verb has no --memory" ;; esac
     expect 2 'not a size (such as' --memory lots
@@ -100,6 +100,9 @@ for options in '--model large --precision int8' '--average large large'; do
     peak $(((stated + 8) * 1024)) convert $options --output n --memory "${stated}M"
 done
 expect 2 'takes at least' show --model m --memory 1M 'a b'
+expect 2 'training this model takes at least' demo --pairs 300 --updates 1 --output demo --memory 1M --quiet
+stated=$("$attend" demo --pairs 300 --updates 1 --output demo --memory 1M --quiet 2>&1 | sed 's/.*takes at least \([0-9]*\)M.*/\1/')
+peak $(((stated + 8) * 1024)) demo --pairs 300 --updates 1 --output demo --memory "${stated}M" --quiet --threads 2
 expect 2 'takes at least' evaluate --model m --input pairs.tsv --memory 1M
 expect 3 'the lines take more than 5 MiB of memory' evaluate --hypothesis <(exec yes) --reference short --memory 41M
 expect 0 '' translate --model m --input short --memory 0

@@ -33,6 +33,12 @@ same 'a model by a configuration file' m by-file
 expect 2 "did you mean 'dot'" train $options --model x --attention dott --updates 1
 expect 2 'say which one' train $options --model x --score-plugin l2.so --score-plugin ./l2.so --updates 1
 
+# the plug-in that docs/tutorials/own-score.md makes of an example
+{ echo '#include <attend/score_plugin.h>'; sed '/^static attend_param /,$d' "$source/examples/own_score.c"; echo 'ATTEND_SCORE_PLUGIN(cosine);'; } >cosine.c
+compile cosine.so cosine.c
+"$attend" train --train pairs.tsv --model cosine --score-plugin ./cosine.so --hidden 24 --embedding 24 --updates 5 --no-check --quiet || failed=1
+expect 0 cosine info cosine --score-plugin ./cosine.so
+
 # the next command, which training prints, loads the plug-in
 "$attend" train --train pairs.tsv --model talks --score-plugin ./l2.so --hidden 24 --embedding 24 --updates 5 2>log || fail "training: $(cat log)"
 eval "$(sed -n 's/^next        //p' log)" >printed 2>&1 || fail "the next command fails: $(cat log printed)"

@@ -25,7 +25,7 @@ static char folder[] = "/tmp/attend-hostile-XXXXXX";
 static char executable[4096];  /* the command, or a copy that every user can run */
 enum { UNPRIVILEGED = 65534 }; /* the user of runs if this one is root */
 static bool drops_root;
-enum { MIN_CASES = 10, MAX_REPORTED = 20 };
+enum { MAX_REPORTED = 20 };
 static char home[4096], program[4096]; /* of the campaign itself, for the command that repeats a case */
 
 static double now(void)
@@ -128,6 +128,7 @@ void campaign_begin(campaign *c, int argc, char **argv)
     c->seed = strtoull(argv[3], NULL, 10);
     c->seconds = strtod(argv[4], NULL);
     c->only = argc > 5 ? strtol(argv[5], NULL, 10) : -1;
+    c->min_cases = 10;
     c->began = now();
     c->tried = c->held = 0;
     memset(c->ended, 0, sizeof c->ended);
@@ -149,11 +150,12 @@ void campaign_begin(campaign *c, int argc, char **argv)
 
 bool campaign_case(campaign *c, long number)
 {
-    if (c->only >= 0 ? number != c->only : c->tried >= MIN_CASES && now() - c->began > c->seconds) return false;
+    if (c->only >= 0 ? number != c->only : c->tried >= c->min_cases && now() - c->began > c->seconds) return false;
     c->number = number;
     c->random = c->seed * 0x9e3779b97f4a7c15u + (uint64_t)number * 0xd1342543de82ef95u + 1;
     for (int i = 0; i < 4; i++) campaign_random(c, 2);
     c->faulty = false;
+    c->is_in_case = true;
     return true;
 }
 
@@ -161,6 +163,42 @@ void campaign_case_end(campaign *c)
 {
     c->tried++;
     c->held += !c->faulty;
+    c->is_in_case = false;
+}
+
+void campaign_cover(campaign *c, const char *name, long item, long items)
+{
+    if (items > MAX_ITEMS || item < 0 || item >= items) give_up("MAX_ITEMS is too small");
+    c->covered[item] = true;
+    c->items = items;
+    c->item_name = name;
+}
+
+long campaign_row(const campaign *c, long number, long cheap, long rows)
+{
+    const long row = number % rows, is_cheap = row < cheap;
+    const long first = is_cheap ? 0 : cheap, count = is_cheap ? cheap : rows - cheap;
+    return first + (long)(((uint64_t)(row - first) + c->seed % (uint64_t)count) % (uint64_t)count);
+}
+
+static void count_verb(campaign *c, const char *verb)
+{
+    struct verb_runs *v = c->verbs;
+    while (v < c->verbs + MAX_VERBS - 1 && v->runs > 0 && strcmp(v->verb, verb) != 0) v++;
+    snprintf(v->verb, sizeof v->verb, "%s", verb);
+    v->runs++;
+}
+
+static void print_covered(const campaign *c)
+{
+    long covered = 0;
+    for (long i = 0; i < c->items; i++) covered += c->covered[i];
+    printf("%s: covered", c->name);
+    if (c->items > 0) printf(" %ld of %ld %s;", covered, c->items, c->item_name);
+    printf(" runs:");
+    for (int i = 0; i < MAX_VERBS && c->verbs[i].runs > 0; i++)
+        printf("%s %s %ld", i > 0 ? "," : "", c->verbs[i].verb, c->verbs[i].runs);
+    printf("\n");
 }
 
 uint32_t campaign_random(campaign *c, uint32_t below)
@@ -202,6 +240,7 @@ int campaign_end(campaign *c)
     for (int i = 0; i < c->kept_count; i++) free(c->kept[i]);
     if (drops_root) file_remove(executable);
     if (chdir("/") == 0) file_remove(folder);
+    print_covered(c);
     printf("%s: tried %ld, held %ld", c->name, c->tried, c->held);
     printf(" (exit status");
     for (int i = 0; i < 6; i++)
@@ -391,6 +430,7 @@ void campaign_run(campaign *c, run *r)
     close(out[0]), close(err[0]);
     waitpid(child, &status, 0);
     r->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (c->is_in_case) count_verb(c, r->arguments[0]);
     c->ended[r->stopped ? 7 : r->status >= 0 && r->status <= 5 ? r->status : 6]++;
     judge(c, r, status, killed);
     if (c->only < 0) return;

@@ -4,10 +4,10 @@
  *   ATTEND   the command, built with sanitizers or without
  *   DATA     test/data/v0.1: models and text to start from
  *   SEED     with the number of a case it determines the case: a run is repeated exactly
- *   SECONDS  no case begins after this time, except the first ten
+ *   SECONDS  no case begins after this time, except the first min_cases
  *   CASE     runs this case alone and prints what the command prints
- * It prints "NAME: tried N, held N". A case that does not hold is printed with the command that repeats it, and the exit
- * status is 1.
+ * It prints how many runs each verb had and which part of its items (campaign_cover) had a case, and then
+ * "NAME: tried N, held N". A case that does not hold is printed with the command that repeats it, and the exit status is 1.
  *
  * A run does not hold if it ends by a signal, with an exit status that is not documented, with a report of a sanitizer,
  * after the time limit, without a message if it fails, or if its messages have control characters. Runs of root are those
@@ -20,18 +20,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { MAX_ARGUMENTS = 64, MAX_PRINTED = 1 << 16 };
+enum { MAX_ARGUMENTS = 64, MAX_PRINTED = 1 << 16, MAX_ITEMS = 1024, MAX_VERBS = 32 };
 
 typedef struct campaign {
     const char *name, *attend;
     char data[4096]; /* absolute path */
     uint64_t seed;
     double seconds, began;
-    long only;   /* the case to run; -1: all */
-    long number; /* of the current case */
+    long only;      /* the case to run; -1: all */
+    long min_cases; /* 10, unless the campaign needs more */
+    long number;    /* of the current case */
     long tried, held;
     long ended[8]; /* runs by exit status; 6: another one or a signal; 7: stopped after their time */
     bool faulty;   /* the current case does not hold */
+    bool is_in_case;
+    bool covered[MAX_ITEMS]; /* items that had a case */
+    long items;              /* 0: the campaign has none */
+    const char *item_name;   /* what they are, in the plural */
+    struct verb_runs {
+        char verb[32];
+        long runs;
+    } verbs[MAX_VERBS]; /* up to the first without runs */
     uint64_t random;
     char *kept[256]; /* names of the files that campaign_clean leaves */
     int kept_count;
@@ -44,6 +53,11 @@ void campaign_begin(campaign *c, int argc, char **argv);
 bool campaign_case(campaign *c, long number);
 /* Ends the case that campaign_case began. */
 void campaign_case_end(campaign *c);
+/* Item `item` of `items` has a case; `name` is what the items are, such as "options". */
+void campaign_cover(campaign *c, const char *name, long item, long items);
+/* The row that case `number` tries, of a table whose first `cheap` rows take less time than the others: each row once,
+ * the cheap ones first, and then again. The seed says with which row the cheap ones and the others begin. */
+long campaign_row(const campaign *c, long number, long cheap, long rows);
 /* Removes what runs wrote: all files in the directory that were not there when this was called first. */
 void campaign_clean(campaign *c);
 /* Removes the directory, prints the counts and returns the exit status. */

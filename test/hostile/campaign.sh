@@ -1,6 +1,6 @@
 #!/bin/sh
-# campaign.sh LYING_MODELS DATA: a campaign finds commands that are at fault. The commands are scripts.
-campaign=$1 data=$2 failed=0
+# campaign.sh LYING_MODELS DATA CLOCK_JUMPS: a campaign finds commands that are at fault, and all command lines have their turn. The commands are scripts.
+campaign=$1 data=$2 clock_jumps=$3 failed=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 chmod 755 "$folder"
@@ -25,4 +25,20 @@ found 1 'a sanitizer reports' 'echo "ERROR: AddressSanitizer: heap-use-after-fre
 found 1 'control characters' 'printf "lie \\033[31m\\n" >&2; exit 4'
 found 1 'attend info ends with exit status 0' 'echo lie >&2; [ "$1" = info ] || exit 4'
 found 1 'to repeat it' 'kill -s ABRT $$'
+
+# ---- the cheap command lines have a case with each seed, the others with one seed in four ----
+printf '#!/bin/sh\nexit 0\n' >"$folder/command"
+chmod 755 "$folder/command"
+printed=$(for seed in 0 1 2 3; do "$clock_jumps" "$folder/command" "$data" $seed 0 | grep covered; done)
+turns() { # NUMBER TEXT: as many of the four say so
+    got=$(echo "$printed" | grep -c "$2")
+    [ "$got" = "$1" ] || { echo "$2: $got of 4 campaigns instead of $1: $printed"; failed=1; }
+}
+turns 4 'covered 13 of 16 command lines; runs: '
+for verb in translate score evaluate align show check info convert 'train [46]'; do turns 4 " $verb"; done
+for verb in compare tune demo 'train 6'; do turns 1 " $verb"; done
+
+# ---- the seed of the short form ----
+[ "$(HOSTILE_SEED=7 "$(dirname "$0")/short.sh" echo command data)" = 'command data 7 15' ] || { echo 'short.sh does not take HOSTILE_SEED'; failed=1; }
+"$(dirname "$0")/short.sh" echo command data | grep -qx 'command data [1-9][0-9]\{7,\} 15' || { echo 'short.sh has no seed'; failed=1; }
 exit $failed

@@ -137,7 +137,9 @@ int main(int argc, char **argv)
     campaign_clean(&c); /* keeps what is there */
     for (long i = c.only >= 0 ? c.only : 0; i < 100000; i++) {
         if (!campaign_case(&c, i)) break;
-        const struct changing *x = &all[i % ALL];
+        const long row = campaign_row(&c, i, ALL, ALL);
+        const struct changing *x = &all[row];
+        campaign_cover(&c, "command lines", row, ALL);
         file_copy(x->one, x->file);
         if (strcmp(x->file, "out.checkpoint") == 0) file_copy("stopped.model", "out");
         memset(&r, 0, sizeof r);

@@ -144,6 +144,7 @@ int main(int argc, char **argv)
     for (long i = c.only >= 0 ? c.only : 0; option_list_pick(&list, &c, i, VALUES, &o, &value); i++) {
         c.seconds = seconds >= LONG && i < list.count && seconds < TURNS ? TURNS : seconds;
         if (!campaign_case(&c, i)) break;
+        campaign_cover(&c, "options", o - list.items, list.count);
         option_list_base(&c, &r, o);
         add_option(&c, &r, &list, o, values[value], value % 4 == 0);
         r.limit = strcmp(o->verb, "serve") == 0 ? 2 : 8;
@@ -156,6 +157,5 @@ int main(int argc, char **argv)
         campaign_case_end(&c);
         if (c.only >= 0) break;
     }
-    if (c.only < 0) printf("%ld of %d options\n", c.tried < list.count ? c.tried : (long)list.count, list.count);
     return campaign_end(&c);
 }

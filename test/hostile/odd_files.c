@@ -297,6 +297,7 @@ int main(int argc, char **argv)
     int value;
     for (long i = c.only >= 0 ? c.only : 0; option_list_pick(&files, &c, i, VALUES, &o, &value); i++) {
         if (!campaign_case(&c, i)) break;
+        campaign_cover(&c, "options that name a file", o - files.items, files.count);
         try_one(&c, o, values[value]);
         campaign_case_end(&c);
         if (c.only >= 0) break;

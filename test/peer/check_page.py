@@ -329,7 +329,7 @@ def check_rest(b):
     b.press("w", "escape")
     leaning = "return [...picture.svg.querySelectorAll('text[data-side=source]')].filter((text) => text.hasAttribute('transform')).length"
     check(b.run(leaning) == b.run("return view.source.length"), "labels lean where one is wider than its column")
-    open_sentence(b, "and and")
+    open_sentence(b, "a b c d")
     check(b.run(leaning) == 0, "short labels are upright")
 
 
@@ -436,6 +436,9 @@ def check_hostile(b):
         const s = document.createElement("script"); s.textContent = "window.bad = 4"; document.body.append(s); s.remove(); })""")
     check(stopped == "script-src-elem" and b.run("return window.bad === undefined"), "an injected script does not run")
     b.log("browser") # discards the provoked message
+    beyond = b.run("""return [...document.querySelectorAll("#sentences .under")].filter((x) => x.scrollWidth > x.clientWidth).map((x) => x.textContent)""")
+    marks = b.run("return Math.max(...[...document.querySelectorAll('#sentences .under')].map((x) => x.querySelectorAll('.mark').length))")
+    check(not beyond and marks == 2, f"the marks of a sentence are inside the list: {beyond}")
 
 
 def check_directions(b):

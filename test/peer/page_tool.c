@@ -143,6 +143,7 @@ static void add_hostile(sheet *s)
     add(s, "I went home and then I slept .", "je suis allé je suis allé je suis allé je suis allé .",
         "0-0 0-1 0-2 1-3 1-4 1-5 1-6 1-7 1-8 2-9 2-10 2-11 2-12", 1, 1, 0.2);
     add(s, "a model without attention", "ein Modell ohne Aufmerksamkeit", NULL, 0, 0, 0.5);
+    add(s, "a b c d", "d c b a", "0-3 1-2 2-1 3-0", 1, 1, 0.3);
     add(s, "", "", NULL, 1, 1, 0.1);
     add_attention_kinds(s);
     char *source = long_sentence("word"), *target = long_sentence("Wort");

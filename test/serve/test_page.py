@@ -39,6 +39,16 @@ def check_quiet(b, allowed=()):
             check(message["params"]["request"]["url"].startswith((url, "data:")), message["params"]["request"]["url"])
 
 
+# the contrast of a source token that has all the weight with its text, as WCAG 2 defines it
+CONTRAST = """const span = document.querySelector('#source-tokens span'), back = getComputedStyle(document.documentElement).backgroundColor;
+    shade(span, 1);
+    const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number), top = numbers(getComputedStyle(span).backgroundColor), share = top[3] ?? 1;
+    const luminance = (rgb) => rgb.slice(0, 3).map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const of = [luminance(numbers(back).slice(0, 3).map((v, i) => v * (1 - share) + top[i] * share)), luminance(numbers(getComputedStyle(span).color))];
+    shade(span, 0);
+    return share > 0.2 ? (Math.max(...of) + 0.05) / (Math.min(...of) + 0.05) : 0"""
+
 # the answer: a policy with the hashes of what is in the page
 status, text, headers = s.request("GET", "/")
 policy = headers["Content-Security-Policy"]
@@ -96,7 +106,11 @@ try:
     check(b.run("return document.getElementById('tree').classList.contains('only-kept')"), "pruned branches are hidden")
     b.press("d")
     check(b.run("return document.documentElement.dataset.theme") == "light", "theme")
-    b.press("d", "d", "?")
+    contrast = [b.run(CONTRAST)]
+    b.press("d")
+    contrast.append(b.run(CONTRAST))
+    check(min(contrast) > 4.5, "shaded text is readable in light and dark: %s" % contrast)
+    b.press("d", "?")
     check(b.run("return document.getElementById('help').open"), "help")
     b.press("escape")
     b.press("/")

@@ -1,7 +1,7 @@
 /* page_map.js: the attention of one line: a matrix, and the source tokens, shaded by the weights of one target token. */
 
 const shade = (element, weight) => {
-  element.style.backgroundColor = weight > 0.004 ? `rgb(var(--weight) / ${(0.9 * Math.min(weight, 1)).toFixed(3)})` : "";
+  element.style.backgroundColor = weight > 0.004 ? `rgb(var(--weight) / calc(var(--darkest) * ${Math.min(weight, 1).toFixed(3)}))` : "";
 };
 
 const unitName = (text, i, all) => (i === all.length - 1 && text === "" ? "∎" : visible(text));
