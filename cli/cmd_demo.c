@@ -179,7 +179,7 @@ static int translate(test *t, const attend_model *m, const settings *s, const de
     for (int i = 0; status == ATTEND_OK && i < TESTED; i++) {
         const attend_line_result *r = attend_translator_result(translator, i);
         status = check_fault(i, r->fault);
-        t->exact += strcmp(r->hypotheses[0].text, t->targets[i]) == 0;
+        if (status == ATTEND_OK) t->exact += strcmp(r->hypotheses[0].text, t->targets[i]) == 0;
     }
     if (status == ATTEND_OK) status = show_some(t, m, translator, f);
     attend_translator_free(translator);
