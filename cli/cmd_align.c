@@ -66,9 +66,8 @@ static const option table[] = {
       "align by this head, counted from 0; -1: the mean over all heads (default: the selection stored in the model, or "
       "-1 if --layer is given)",
       OPTION_INTEGER, AT(head), -1, 1000, NULL },
-    { "shift", NULL,
-      "read the weights of a token one step later, when the model has read it (default: as stored in the model)",
-      OPTION_FLAG, AT(shift), 0, 0, NULL },
+    { "shift", NULL, "read the weights of a token one step later (default: as stored in the model)", OPTION_FLAG,
+      AT(shift), 0, 0, NULL },
     { "evaluate-maps", NULL,
       "print the alignment error rate of every layer and head instead of links; without --gold, against links of a "
       "word aligner that is trained on the pairs",

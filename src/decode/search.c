@@ -288,7 +288,7 @@ static int add_node(search *s, beam *b, const candidate *c, bool ended, int rows
     return n;
 }
 
-/* A shifted alignment (attend_alignment) takes the weights of a token from the step that has read it: adds them to the
+/* A shifted alignment (attend_alignment) takes the weights of a token from the step after its own: adds them to the
  * last node of each of these rows. */
 static void add_shifted_weights(search *s, const beam *b, int first, int running)
 {
