@@ -102,3 +102,9 @@ bool attend_alignment_has_null(attend_alignment a, const attend_config *c)
     ATTEND_REQUIRE(false, c);
     return c->alignment_head && a.layer == attend_config_alignment_layer(c);
 }
+
+bool attend_model_attends_after_input(const attend_model *m)
+{
+    const attend_config *c = &m->config;
+    return c->architecture != ATTEND_ARCHITECTURE_RNN || c->context == ATTEND_CONTEXT_AFTER;
+}
