@@ -325,7 +325,10 @@ static int decode(map_builder *b, attend_ctx *c, map_arrays *a)
     attend_ensemble e = { 0 };
     int status = ATTEND_OK;
     a->probability[0] = NAN; /* row 0 is "<s>" in a decoder's map; otherwise record_step overwrites it */
-    for (int i = 1; status == ATTEND_OK && i < count; i++) status = attend_ctx_new(&contexts[i]);
+    for (int i = 1; status == ATTEND_OK && i < count; i++) {
+        status = attend_ctx_new(&contexts[i]);
+        if (status == ATTEND_OK) status = attend_ctx_set_compute(contexts[i], c->compute.precision);
+    }
     if (status == ATTEND_OK) status = attend_ensemble_new(&e, contexts, models, count, 1, source->ids, &source->count);
     for (int i = 0; status == ATTEND_OK && i < target->count; i++) {
         const int token = i ? target->ids[i - 1] : ATTEND_BEGIN;

@@ -89,6 +89,14 @@ for q in ("a <b>b <i>c</b> d</i>", "a <b", "<b>a</b> b <i>c</i> d<br>e &lt;f&gt;
     found = s.translate(q, format="html")[1]["translatedText"]
     check(sorted(re.findall(r"<[a-z/][^>']*(?:'[^']*'[^>]*)?>", found)) == sorted(re.findall(r"<[a-z/][^>']*(?:'[^']*'[^>]*)?>", q)), (q, found))
 
+# --compute: as attend translate; where it is slow, the log says so
+in_bf16 = Server("--rate", "0", "--compute", "bf16", environment={"ATTEND_KERNEL": "plain"})
+theirs = [json.loads(x) for x in translate("model", lines[:2], "--json", "--alignment", "soft", "--compute", "bf16")]
+mine = [in_bf16.translate(q, attention=True)[1]["attention"][0] for q in lines[:2]]
+check([x["weights"] for x in mine] == [x["weights"] for x in theirs], (mine, theirs))
+check(mine[0]["weights"] != s.translate(lines[0], attention=True)[1]["attention"][0]["weights"], "bf16 is fp32")
+check("attend serve: products in bf16 are not faster" in "".join(in_bf16.log()), in_bf16.log())
+
 # tags follow the alignment of the model: read as computed, read one step later, or of the alignment head
 train("guided", 1, extra=("--guided-alignment", "auto"))
 shutil.copy("model", "shifted")
