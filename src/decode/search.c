@@ -437,7 +437,7 @@ static int step(search *s, int rows)
         if (s->branch_count > 0) s->report(s->user, i, rows, s->branches, s->branch_count);
         first += running;
     }
-    return ATTEND_OK;
+    return s->needs_weights ? attend_ensemble_status(&s->ensemble) : ATTEND_OK;
 }
 
 /* Collects the running hypotheses of all sources for the next step; returns their number. */

@@ -157,6 +157,9 @@ void attend_teacher_forcing_align(teacher_forcing *f, attend_var *memory, attend
 /* Before the first step: the weights of the alignment head, which only attend_decoding_weights reads, are not
  * computed. Those of other layers are: without them, attention may round differently. */
 void attend_decoding_omit_weights(attend_decoding *d);
+/* ATTEND_OK, or why the last step failed or what it computed could not be read: attend_decoding_weights is NULL then, and
+ * a device with memory of its own copies weights when they are read. */
+int attend_decoding_status(const attend_decoding *d);
 
 /* ---- shared by the architectures ---- */
 

@@ -70,12 +70,14 @@ static int decode(trial *t)
         for (int j = 0; j < 2 * steps[i]; j++)
             parents[j] = j / steps[i] * before + j % before, tokens[j] = i ? 3 : ATTEND_BEGIN;
         status = attend_decoding_step(d, counts, parents, tokens);
+        const bool has_failed = status != ATTEND_OK;
         if ((status == ATTEND_OK) != (attend_decoding_log_probabilities(d) != NULL)) status = ATTEND_FAILED;
         const int head = attend_config_alignment_layer(attend_model_config(t->m));
         const bool aligns = head >= 0 && attend_decoding_weights(d, 0, head, 0);
+        if (status == ATTEND_OK && attend_ctx_status(t->c) != ATTEND_OK) /* reading weights from the device */
+            status = attend_ctx_status(t->c);
         if (status == ATTEND_OK && head >= 0 && !aligns) status = ATTEND_FAILED;
-        if (status != ATTEND_OK && (attend_decoding_weights(d, 0, 0, 0) || aligns))
-            status = ATTEND_FAILED; /* no weights */
+        if (has_failed && (attend_decoding_weights(d, 0, 0, 0) || aligns)) status = ATTEND_FAILED; /* no weights */
     }
     attend_decoding_free(d);
     return status;
