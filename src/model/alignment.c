@@ -106,5 +106,6 @@ bool attend_alignment_has_null(attend_alignment a, const attend_config *c)
 bool attend_model_attends_after_input(const attend_model *m)
 {
     const attend_config *c = &m->config;
-    return c->architecture != ATTEND_ARCHITECTURE_RNN || c->context == ATTEND_CONTEXT_AFTER;
+    const attend_config_field *context = attend_config_field_at(attend_config_field_find("context"));
+    return !attend_config_field_applies(c, context) || c->context == ATTEND_CONTEXT_AFTER;
 }
