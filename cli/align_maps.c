@@ -144,6 +144,8 @@ int align_maps(const align_maps_job *job, pair_reader *from)
         if (job->models[d]) {
             status = attend_map_selection_new(&selections[d], job->models[d], job->threads);
             if (status == ATTEND_OK) status = attend_map_selection_set_memory(selections[d], job->memory);
+            if (status == ATTEND_OK)
+                status = attend_map_selection_set_compute(selections[d], (attend_compute_precision)job->compute);
         }
     while (status == ATTEND_OK && (status = pair_reader_next(from)) == ATTEND_OK && from->count > 0)
         for (int d = 0; status == ATTEND_OK && d < 2; d++)

@@ -10,6 +10,7 @@ typedef struct align_maps_job {
     attend_model *models[2]; /* source to target, and target to source; NULL: none */
     const char *paths[2];
     int threads;
+    int compute;            /* attend_compute_precision */
     size_t memory;          /* for each model; 0: no limit */
     const gold_links *gold; /* NULL: compare with the word aligner */
     const char *gold_path;

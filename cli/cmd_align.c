@@ -1,6 +1,7 @@
 /* cmd_align.c: word alignments from attention: the model decodes the given targets (forced decoding), and links are read
  * from its attention weights. Without a model, by the word aligner (align_words.h). */
 #include "align_links.h"
+#include "compute_option.h"
 #include "device_option.h"
 #include "align_maps.h"
 #include "align_words.h"
@@ -23,7 +24,7 @@ typedef struct settings {
     pairs_list input;
     texts_list plugins;
     long long threads, memory, layer, head;
-    int kind, symmetry, unit;
+    int kind, symmetry, unit, compute;
     bool layer_given, head_given, shift;
     bool tokens, evaluate_maps, select_map, json, quiet;
     bool symmetrize; /* the option is given */
@@ -66,9 +67,8 @@ static const option table[] = {
       "align by this head, counted from 0; -1: the mean over all heads (default: the selection stored in the model, or "
       "-1 if --layer is given)",
       OPTION_INTEGER, AT(head), -1, 1000, NULL },
-    { "shift", NULL,
-      "read the weights of a token one step later, when the model has read it (default: as stored in the model)",
-      OPTION_FLAG, AT(shift), 0, 0, NULL },
+    { "shift", NULL, "read the weights of a token one step later (default: as stored in the model)", OPTION_FLAG,
+      AT(shift), 0, 0, NULL },
     { "evaluate-maps", NULL,
       "print the alignment error rate of every layer and head instead of links; without --gold, against links of a "
       "word aligner that is trained on the pairs",
@@ -82,6 +82,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the links (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    COMPUTE_OPTION(AT(compute)),
     DEVICE_OPTION(AT(device)),
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     { "json", NULL, "print one JSON object per pair, or one with the alignment error rate", OPTION_FLAG, AT(json), 0, 0,
@@ -272,6 +273,8 @@ static int load(job *j, int which, const char *path)
     if (status != ATTEND_OK || j->s->evaluate_maps) return status;
     status = attend_scorer_new(&j->scorers[which], j->models[which], (int)j->s->threads, true);
     if (status == ATTEND_OK) status = attend_scorer_set_memory(j->scorers[which], memory_of_model(j->s));
+    if (status == ATTEND_OK)
+        status = attend_scorer_set_compute(j->scorers[which], (attend_compute_precision)j->s->compute);
     if (status == ATTEND_OK) status = attend_scorer_set_unit(j->scorers[which], (attend_unit)j->s->unit);
     attend_alignment alignment = attend_model_alignment(j->models[which]);
     if (j->s->layer_given) alignment = (attend_alignment){ .layer = (int)j->s->layer, .head = -1 };
@@ -286,6 +289,7 @@ static int evaluate_maps(job *j, pair_reader *from)
     const align_maps_job maps = { .models = { j->models[LINKS_FORWARD], j->models[LINKS_REVERSE] },
                                   .paths = { s->model, s->reverse_model },
                                   .threads = (int)s->threads,
+                                  .compute = s->compute,
                                   .memory = memory_of_model(s),
                                   .gold = s->gold ? &j->links.gold : NULL,
                                   .gold_path = s->gold,
@@ -366,7 +370,9 @@ static int align(const settings *s)
 /* Without a model: options of attention are errors. */
 static int check_words(const settings *s, const parsed *p)
 {
-    static const char *const others[] = { "layer", "head", "shift", "evaluate-maps", "select-map", "tokens" };
+    static const char *const others[] = {
+        "layer", "head", "shift", "evaluate-maps", "select-map", "tokens", "compute"
+    };
     const verb *v = &verb_align;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (options_given(v, p, others[i])) return usage_error(v, "--%s requires --model FILE", others[i]);
@@ -427,8 +433,10 @@ static int run(int argc, char **argv)
         s.evaluate_maps = s.evaluate_maps || s.select_map;
         s.layer_given = options_given(&verb_align, &p, "layer"), s.head_given = options_given(&verb_align, &p, "head");
         status = check(&s, &p);
-        if (status == 0 && s.model)
-            status = device_option_use(&verb_align, &p, &(device_choice){ s.device, NULL, &s.threads, NULL, s.quiet });
+        if (status == 0 && (s.model || s.reverse_model))
+            status =
+                device_option_use(&verb_align, &p, &(device_choice){ s.device, &s.compute, &s.threads, NULL, s.quiet });
+        if (status == 0 && !s.quiet) compute_option_note(&verb_align, s.compute);
         if (status == 0) status = align(&s);
     }
     options_free(&verb_align, &s, &p);

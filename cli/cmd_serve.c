@@ -311,6 +311,7 @@ static int run(int argc, char **argv)
         s.max_answers = s.max_weights * WEIGHT_BYTES;
     if (status == 0 && !p.help) status = check(&s, &p);
     if (status == 0 && !p.help) status = search_settings_use_device(&verb_serve, &s.search, &p, s.log != 0);
+    if (status == 0 && !p.help && s.log == 0) compute_option_note(&verb_serve, s.search.compute);
     if (status == 0 && !p.help) status = run_server(&s, &p);
     options_free(&verb_serve, &s, &p);
     return status;

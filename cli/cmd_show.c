@@ -1,5 +1,6 @@
 /* cmd_show.c: shows attention maps of a sentence, of each line of a file, or of given pairs. */
 #include "data_files.h"
+#include "compute_option.h"
 #include "device_option.h"
 #include "memory_option.h"
 #include "plugin_option.h"
@@ -61,6 +62,7 @@ static const option table[] = {
     { "threads", "N",
       "number of threads; does not change the output (default: one per physical core that this process may use)",
       OPTION_INTEGER, AT(threads), 1, 1024, NULL },
+    COMPUTE_OPTION(AT(compute)),
     DEVICE_OPTION(AT(device)),
     MEMORY_OPTION(AT(memory), MEMORY_OF_LINES),
     PLUGIN_OPTION(AT(plugins)),
@@ -357,7 +359,8 @@ static int run(int argc, char **argv)
     s.hypothesis_given = options_given(&verb_show, &p, "hypothesis");
     if (status == 0 && !p.help) status = check(&s, &p);
     if (status == 0 && !p.help)
-        status = device_option_use(&verb_show, &p, &(device_choice){ s.device, NULL, &s.threads, NULL, s.quiet });
+        status = device_option_use(&verb_show, &p, &(device_choice){ s.device, &s.compute, &s.threads, NULL, s.quiet });
+    if (status == 0 && !p.help && !s.quiet) compute_option_note(&verb_show, s.compute);
     if (status == 0 && !p.help) status = run_job(&s, p.positional_count ? p.positional[0] : NULL);
     options_free(&verb_show, &s, &p);
     return status;

@@ -32,6 +32,7 @@ typedef struct show_settings {
     int kind;    /* attend_attention_kind, or KIND_DEFAULT */
     int palette; /* attend_palette */
     int unit;    /* attend_unit */
+    int compute; /* attend_compute_precision */
     bool layer_given, head_given, beam_given, hypothesis_given;
     bool tokens, all_heads, quiet;
 } show_settings;

@@ -273,6 +273,7 @@ static int start_search(show_job *j, int model)
     o.search.max_length = o.max_tokens = ATTEND_MAP_MAX_TOKENS;
     o.threads = (int)s->threads;
     o.memory = memory_limit(s->memory);
+    o.compute = (attend_compute_precision)s->compute;
     return attend_translator_new(&j->models[model].translator, j->models[model].m, &o);
 }
 
@@ -286,5 +287,6 @@ int show_prepare(show_job *j)
         status = choose_map(j, i);
         if (status == ATTEND_OK) status = start_search(j, i);
     }
-    return status == ATTEND_OK ? attend_ctx_new(&j->c) : status;
+    if (status == ATTEND_OK) status = attend_ctx_new(&j->c);
+    return status == ATTEND_OK ? attend_ctx_set_compute(j->c, (attend_compute_precision)j->s->compute) : status;
 }

@@ -43,7 +43,9 @@ function(device_tests prefix device float double)
   endforeach()
 endfunction()
 
-device_tests(guard guard "" "" ${ON_DEVICES} conformance_onnx)
+# Not on a GPU: test_compute expects a device without tf32; the others have not run there yet.
+set(ON_GUARD test_alignment_head test_compute test_guided_training test_map test_members)
+device_tests(guard guard "" "" ${ON_DEVICES} ${ON_GUARD} conformance_onnx)
 # Programs that run on a GPU (tools/test_cuda.sh), and their names, one on each line.
 add_custom_target(device_programs DEPENDS ${ON_DEVICES} conformance_onnx attend_command)
 list(JOIN ON_DEVICES "\n" shown)

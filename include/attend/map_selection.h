@@ -43,6 +43,8 @@ void attend_map_selection_free(attend_map_selection *s);
 /* Limits the memory of a selection to about `bytes`, the model included; 0: no limit. A pair that would exceed it alone
  * cannot be scored. ATTEND_BAD_USAGE if the model does not fit into the limit. */
 int attend_map_selection_set_memory(attend_map_selection *s, size_t bytes);
+/* The precision of the model's matrix products: attend_ctx_set_compute. */
+int attend_map_selection_set_compute(attend_map_selection *s, attend_compute_precision precision);
 
 /* Adds pairs. gold: (count) links of each pair, or NULL; all calls must agree on that (ATTEND_BAD_USAGE). A pair that
  * cannot be scored (scorer.h) has no predicted links. ATTEND_NO_MEMORY, also if all pairs together take more than the

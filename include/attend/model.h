@@ -100,16 +100,19 @@ attend_params *attend_model_params(const attend_model *m);
 /* The cross-attention map that is used as the alignment of target and source tokens. -1: the mean over all layers
  * except the alignment head, or over all heads.
  *
- * Weights are computed in rows: row i of a target has read the tokens before i and predicts token i. By default token i
- * is aligned by row i. With `shifted` it is aligned by row i + 1, whose query has read it; ATTEND_END, after which there
- * is no row, keeps its own. The alignment head is always read shifted. */
+ * Weights are computed in rows: row i of a target predicts token i, and its query has read the tokens before i; with
+ * `context before`, whose query is the state before the step's input, the tokens before i - 1. By default token i is
+ * aligned by row i. With `shifted` it is aligned by row i + 1, whose query has read it, except with `context before`;
+ * ATTEND_END, after which there is no row, keeps its own. The alignment head is always read shifted: its query has read
+ * the token. */
 typedef struct attend_alignment {
     int layer, head;
     bool shifted;
 } attend_alignment;
 
 /* The alignment that attend_model_set_alignment stored in the model or its file; by default the alignment head or,
- * without one, the mean of all heads of the penultimate layer, not shifted. */
+ * without one, the mean of all heads of the penultimate layer, not shifted. attend_train stores a choice in new models,
+ * if only that the map is shifted (docs/alignment.md). */
 attend_alignment attend_model_alignment(const attend_model *m);
 /* ATTEND_BAD_USAGE: the model has no such layer or head. `shifted` is set for the alignment head. */
 int attend_model_set_alignment(attend_model *m, attend_alignment alignment);

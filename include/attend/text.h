@@ -69,8 +69,8 @@ typedef struct attend_tokenizer_options {
     /* words, characters and merges with a lower count are not learned; a merge needs a count of at least 2 */
     int min_count;
     bool lowercase; /* texts are lower-cased before they are split (full Unicode lower case) */
-    /* bpe: no merge crosses from letters to digits, to other characters or to letters of another script; otherwise only
-     * spaces limit merges, as in versions before 0.2 */
+    /* bpe: no merge crosses from letters to digits, to other characters or to letters of another script. The default for
+     * new tokenizers, of attend_train_defaults too; otherwise only spaces limit merges, as in versions before 0.2 */
     bool split_classes;
     /* asked for each merge of bpe whether to end the learning, which then returns ATTEND_FAILED; NULL: never */
     bool (*stop)(void *user);

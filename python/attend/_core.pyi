@@ -227,10 +227,17 @@ class Model:
         return_attention: bool = False,
         layer: int | None = None,
         head: int | None = None,
+        shift: bool = False,
         unit: _Unit = "auto",
     ) -> list[ScoredPair]: ...
     def align(
-        self, pairs: _Pairs, *, layer: int | None = None, head: int | None = None, unit: _Unit = "auto"
+        self,
+        pairs: _Pairs,
+        *,
+        layer: int | None = None,
+        head: int | None = None,
+        shift: bool = False,
+        unit: _Unit = "auto",
     ) -> list[list[tuple[int, int]]]: ...
     def map(
         self,

@@ -150,6 +150,8 @@ static PyObject *attention(PyObject *self, PyObject *arguments)
         head >= attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS))
         Py_RETURN_NONE;
     const attend_real *weights = attend_decoding_weights(d->decoding, hypothesis, layer, head);
+    const int status = weights ? ATTEND_OK : attend_ctx_status(d->context);
+    if (status != ATTEND_OK) return core_raise(status);
     if (!weights) Py_RETURN_NONE;
     void *data = NULL;
     PyObject *array = core_array_new(1, &(Py_ssize_t){ d->source_count }, &data);

@@ -35,7 +35,7 @@ typedef struct request {
     model_object *m;
     core_pairs pairs;
     bool has_sources, weights;
-    bool has_alignment; /* a layer or head was given */
+    bool has_alignment; /* a layer, head or shift was given */
     attend_alignment alignment;
     int unit;
 } request;
@@ -185,60 +185,66 @@ static int index_of(PyObject *from)
     return n < -1 || n > 1000000 ? 1000000 : (int)n;
 }
 
-/* None stands for the model's own choice of layer and head or, if the other one is given, for the mean. */
-static bool read_map(request *q, PyObject *layer, PyObject *head)
+/* Layer, head and shift as attend align reads them. None stands for the model's own choice of layer and head; with a
+ * layer, for the mean over the heads. */
+static bool read_map(request *q, PyObject *layer, PyObject *head, int shift)
 {
-    q->has_alignment = layer != Py_None || head != Py_None;
+    q->has_alignment = layer != Py_None || head != Py_None || shift;
     if (!q->has_alignment) return true;
-    q->alignment.layer = layer == Py_None ? attend_model_alignment(q->m->models[0]).layer : index_of(layer);
-    q->alignment.head = head == Py_None ? -1 : index_of(head);
+    q->alignment = attend_model_alignment(q->m->models[0]);
+    if (layer != Py_None) q->alignment = (attend_alignment){ .layer = index_of(layer), .head = -1 };
+    if (head != Py_None) q->alignment.head = index_of(head);
+    if (shift) q->alignment.shifted = true;
     return !PyErr_Occurred();
 }
 
 const char model_score_doc[] =
-    "score($self, pairs, *, return_attention=False, layer=None, head=None, unit='auto')\n--\n\n"
+    "score($self, pairs, *, return_attention=False, layer=None, head=None, shift=False, unit='auto')\n--\n\n"
     "Computes log p(target | source) of pairs. Returns a list of ScoredPair.\n\n"
     "pairs             a list of (source, target); for a language model, a list of str\n"
     "return_attention  the attention weights while the model predicts the target, and the alignment\n"
     "layer, head       the map that is the attention, from 0; -1: the mean over all; None: the model's own\n"
+    "shift             read the weights of a token one step later; False: as stored in the model, or with `layer` as\n"
+    "                  computed (docs/alignment.md)\n"
     "unit              what links count: 'auto', 'word', 'piece' or 'character'\n\n"
     "A pair that cannot be scored has a `fault`; it raises no exception, unless nothing is scored because the\n"
     "model's probabilities are not finite: ModelError.";
 
 PyObject *model_score(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = { "pairs", "return_attention", "layer", "head", "unit", NULL };
+    static char *names[] = { "pairs", "return_attention", "layer", "head", "shift", "unit", NULL };
     request q = { .m = (model_object *)self };
     PyObject *pairs, *layer = Py_None, *head = Py_None, *list = NULL;
     const char *unit = "auto";
-    int weights = 0;
-    if (!core_parse(arguments, keywords, "O|$pOOs:score", names, &pairs, &weights, &layer, &head, &unit) ||
+    int weights = 0, shift = 0;
+    if (!core_parse(arguments, keywords, "O|$pOOps:score", names, &pairs, &weights, &layer, &head, &shift, &unit) ||
         !core_choice(unit, attend_unit_names, "unit", &q.unit) || !model_single(q.m, "score"))
         return NULL;
     q.weights = weights;
-    if (read_map(&q, layer, head) && read_pairs(&q, pairs)) list = run(&q, scored_pair);
+    if (read_map(&q, layer, head, shift) && read_pairs(&q, pairs)) list = run(&q, scored_pair);
     core_pairs_free(&q.pairs);
     return list;
 }
 
 const char model_align_doc[] =
-    "align($self, pairs, *, layer=None, head=None, unit='auto')\n--\n\n"
+    "align($self, pairs, *, layer=None, head=None, shift=False, unit='auto')\n--\n\n"
     "Aligns the words of pairs by attention: each target word with the source word to which it attends most.\n"
     "Returns a list of lists of (source, target), counted from 0. A pair that cannot be aligned has no links.\n\n"
     "The arguments are those of score. attend.Aligner aligns without a model.";
 
 PyObject *model_align(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = { "pairs", "layer", "head", "unit", NULL };
+    static char *names[] = { "pairs", "layer", "head", "shift", "unit", NULL };
     request q = { .m = (model_object *)self, .weights = true };
     PyObject *pairs, *layer = Py_None, *head = Py_None, *list = NULL;
     const char *unit = "auto";
-    if (!core_parse(arguments, keywords, "O|$OOs:align", names, &pairs, &layer, &head, &unit) ||
+    int shift = 0;
+    if (!core_parse(arguments, keywords, "O|$OOps:align", names, &pairs, &layer, &head, &shift, &unit) ||
         !core_choice(unit, attend_unit_names, "unit", &q.unit) || !model_single(q.m, "align"))
         return NULL;
     if (attend_config_attention_layers(attend_model_config(q.m->models[0]), ATTEND_ATTENTION_CROSS) == 0)
         return core_fail(ATTEND_BAD_USAGE, "the model has no attention between target and source to align by");
-    if (read_map(&q, layer, head) && read_pairs(&q, pairs)) list = run(&q, aligned_pair);
+    if (read_map(&q, layer, head, shift) && read_pairs(&q, pairs)) list = run(&q, aligned_pair);
     core_pairs_free(&q.pairs);
     return list;
 }

@@ -131,6 +131,13 @@ real attend_ensemble_token(const attend_ensemble *e, int hypothesis, int token)
     return mean_at(e, (size_t)hypothesis * (size_t)e->vocabulary + (size_t)token);
 }
 
+int attend_ensemble_status(const attend_ensemble *e)
+{
+    int status = ATTEND_OK;
+    for (int i = 0; status == ATTEND_OK && i < e->count; i++) status = attend_decoding_status(e->decodings[i]);
+    return status;
+}
+
 /* ---- attention ---- */
 
 void attend_ensemble_weights(const attend_ensemble *e, int hypothesis, int length, bool shifted, real *sums)

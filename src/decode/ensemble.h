@@ -41,6 +41,8 @@ attend_real attend_ensemble_token(const attend_ensemble *e, int hypothesis, int 
 /* Adds the attention to `length` source tokens, averaged over heads and models, to `sums`: the share of the models
  * whose alignment is shifted, or of those whose alignment is not. Adds nothing if no model has cross-attention. */
 void attend_ensemble_weights(const attend_ensemble *e, int hypothesis, int length, bool shifted, attend_real *sums);
+/* ATTEND_OK, or why weights could not be read since the last step. */
+int attend_ensemble_status(const attend_ensemble *e);
 /* Before the first step: attend_ensemble_weights will not be called. */
 void attend_ensemble_omit_weights(attend_ensemble *e);
 

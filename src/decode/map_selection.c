@@ -92,6 +92,12 @@ int attend_map_selection_set_memory(attend_map_selection *s, size_t bytes)
                                : status;
 }
 
+int attend_map_selection_set_compute(attend_map_selection *s, attend_compute_precision precision)
+{
+    ATTEND_REQUIRE(ATTEND_BAD_USAGE, s);
+    return attend_scorer_set_compute(s->scorer, precision);
+}
+
 void attend_map_selection_free(attend_map_selection *s)
 {
     if (!s) return;

@@ -288,7 +288,7 @@ static int add_node(search *s, beam *b, const candidate *c, bool ended, int rows
     return n;
 }
 
-/* A shifted alignment (attend_alignment) takes the weights of a token from the step that has read it: adds them to the
+/* A shifted alignment (attend_alignment) takes the weights of a token from the step after its own: adds them to the
  * last node of each of these rows. */
 static void add_shifted_weights(search *s, const beam *b, int first, int running)
 {
@@ -437,7 +437,7 @@ static int step(search *s, int rows)
         if (s->branch_count > 0) s->report(s->user, i, rows, s->branches, s->branch_count);
         first += running;
     }
-    return ATTEND_OK;
+    return s->needs_weights ? attend_ensemble_status(&s->ensemble) : ATTEND_OK;
 }
 
 /* Collects the running hypotheses of all sources for the next step; returns their number. */

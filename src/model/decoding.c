@@ -209,6 +209,11 @@ void attend_decoding_align(attend_decoding *d, const decoding_step *step, attend
     d->weights[layer] = attend_alignment_head_weights(d->c, d->m, d->alignment_source, rows, step->queries);
 }
 
+int attend_decoding_status(const attend_decoding *d)
+{
+    return d->c->status == ATTEND_OK ? ATTEND_OK : attend_fail(d->c->status, "%s", d->c->message);
+}
+
 /* ---- a step ---- */
 
 /* Validates the arguments of a step. The number of hypotheses, or -1 and a message; nothing has changed then. */

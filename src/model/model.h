@@ -98,6 +98,12 @@ attend_param *attend_build_tensor(model_builder *b, const char *prefix, const ch
 attend_param *attend_build_matrix(model_builder *b, const char *prefix, const char *name, int rows, int columns);
 attend_param *attend_build_vector(model_builder *b, const char *prefix, const char *name, int size);
 
+/* ---- alignment ---- */
+
+/* Whether the attention of a decoder's row follows its input, so that row i + 1 has read target token i. With `context
+ * before`, the query is the state before the input, and row i + 1 has read the tokens before token i only. */
+bool attend_model_attends_after_input(const attend_model *m);
+
 /* ---- the alignment head ---- */
 
 /* Adds its parameters, if the model has one. Widths: of the decoder's rows and of the encoder's states. */
@@ -151,6 +157,9 @@ void attend_teacher_forcing_align(teacher_forcing *f, attend_var *memory, attend
 /* Before the first step: the weights of the alignment head, which only attend_decoding_weights reads, are not
  * computed. Those of other layers are: without them, attention may round differently. */
 void attend_decoding_omit_weights(attend_decoding *d);
+/* ATTEND_OK, or why the last step failed or what it computed could not be read: attend_decoding_weights is NULL then, and
+ * a device with memory of its own copies weights when they are read. */
+int attend_decoding_status(const attend_decoding *d);
 
 /* ---- shared by the architectures ---- */
 

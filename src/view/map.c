@@ -268,15 +268,17 @@ static bool take_candidates(map_builder *b, const real *log_p, int vocabulary, a
 
 /* The cross-attention weights of the last step, which predicts target token i: the mean over the models. Rows that
  * align the token before are moved at the end. */
-static void record_weights(const attend_map *map, const attend_ensemble *e, int i, float *weights)
+static int record_weights(const attend_map *map, const attend_ensemble *e, int i, float *weights)
 {
     const size_t columns = (size_t)map->source_count, area = (size_t)map->target_count * columns;
     for (int each = 0; each < map->layers * map->heads; each++)
         for (int k = 0; k < e->count; k++) {
             const real *w = attend_decoding_weights(e->decodings[k], 0, each / map->heads, each % map->heads);
             float *row = weights + (size_t)each * area + (size_t)i * columns;
+            if (!w) return attend_ensemble_status(e);
             for (size_t j = 0; j < columns; j++) row[j] = (k ? row[j] : 0) + (float)w[j] / (float)e->count;
         }
+    return ATTEND_OK;
 }
 
 /* Moves the rows of maps that are read shifted (attend_alignment) to the tokens that they align: those of the alignment
@@ -308,8 +310,9 @@ static int record_step(map_builder *b, const attend_ensemble *e, int i, map_arra
     const double p = (double)log_p[b->sides[1].ids.ids[i]];
     if (!isfinite(p) || p > 1) return non_finite();
     map->log_probability += p;
-    if (b->kind == ATTEND_ATTENTION_CROSS && a->weights) record_weights(map, e, i, a->weights);
-    if (row == map->target_count) return ATTEND_OK;
+    const bool has_weights = b->kind == ATTEND_ATTENTION_CROSS && a->weights;
+    const int status = has_weights ? record_weights(map, e, i, a->weights) : ATTEND_OK;
+    if (status != ATTEND_OK || row == map->target_count) return status;
     a->probability[row] = exp(p);
     return take_candidates(b, log_p, vocabulary, a->candidates + (size_t)row * ATTEND_MAP_CANDIDATES) ? ATTEND_OK
                                                                                                       : no_memory();
@@ -325,7 +328,10 @@ static int decode(map_builder *b, attend_ctx *c, map_arrays *a)
     attend_ensemble e = { 0 };
     int status = ATTEND_OK;
     a->probability[0] = NAN; /* row 0 is "<s>" in a decoder's map; otherwise record_step overwrites it */
-    for (int i = 1; status == ATTEND_OK && i < count; i++) status = attend_ctx_new(&contexts[i]);
+    for (int i = 1; status == ATTEND_OK && i < count; i++) {
+        status = attend_ctx_new(&contexts[i]);
+        if (status == ATTEND_OK) status = attend_ctx_set_compute(contexts[i], c->compute.precision);
+    }
     if (status == ATTEND_OK) status = attend_ensemble_new(&e, contexts, models, count, 1, source->ids, &source->count);
     for (int i = 0; status == ATTEND_OK && i < target->count; i++) {
         const int token = i ? target->ids[i - 1] : ATTEND_BEGIN;

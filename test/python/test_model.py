@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -95,6 +96,36 @@ def test_align_is_the_command(any_model, pairs):
     layer = any_model.align(pairs, layer=-1, head=0)
     theirs = command("align", "--model", any_model.paths[0], "--input", FIXTURES / "pairs.tsv", "--layer", -1, "--head", 0)
     assert "".join(" ".join(f"{s}-{t}" for s, t in links) + "\n" for links in layer).encode() == theirs
+
+
+def test_a_shifted_map_is_the_command(any_model, pairs):
+    def lines(links):
+        return "".join(" ".join(f"{s}-{t}" for s, t in each) + "\n" for each in links).encode()
+
+    def theirs(*options):
+        return command("align", "--model", any_model.paths[0], "--input", FIXTURES / "pairs.tsv", *options)
+
+    assert lines(any_model.align(pairs, shift=True)) == theirs("--shift")
+    assert lines(any_model.align(pairs, layer=0, head=0, shift=True)) == theirs("--layer", 0, "--head", 0, "--shift")
+    assert lines(any_model.align(pairs, head=0)) == theirs("--head", 0)
+    options = {"return_attention": True, "layer": 0, "head": 0}
+    for plain, shifted in zip(any_model.score(pairs, **options), any_model.score(pairs, shift=True, **options)):
+        a, b = plain.attention.tolist(), shifted.attention.tolist()
+        assert b[:-1] == a[1:] and b[-1] == a[-1]
+
+
+def test_a_head_is_read_as_the_model_stores(model, pairs):
+    scratch = os.environ["ATTEND_SCRATCH"]
+    path, gold = os.path.join(scratch, "shifted.model"), os.path.join(scratch, "shifted.links")
+    shutil.copy(model.paths[0], path)
+    given = ("--input", FIXTURES / "pairs.tsv")
+    with open(gold, "wb") as f:
+        f.write(command("align", "--model", path, *given, "--layer", 0, "--head", 1, "--shift"))
+    command("align", "--model", path, *given, "--gold", gold, "--select-map")
+    assert '"shifted": true' in command("info", path, "--json").decode()
+    links = attend.Model.load(path).align(pairs, head=0)
+    ours = "".join(" ".join(f"{s}-{t}" for s, t in each) + "\n" for each in links)
+    assert ours.encode() == command("align", "--model", path, *given, "--head", 0)
 
 
 def test_attention_of_every_layer_and_head(model, lines):

@@ -14,6 +14,9 @@ if(MICROHTTPD_FOUND AND Python3_FOUND AND NOT ATTEND_SANITIZE AND NOT ATTEND_THR
   add_library(refuse_memory MODULE ${PROJECT_SOURCE_DIR}/test/support/refuse_memory.c)
   add_test(NAME serve_memory COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/test_memory.py $<TARGET_FILE:attend_command> $<TARGET_FILE:refuse_memory>)
   set_tests_properties(serve_memory PROPERTIES TIMEOUT 900)
+  # the command, with the same library
+  add_test(NAME cli_shortlist_memory COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/test/cli/shortlist_memory.py $<TARGET_FILE:attend_command>
+                                             $<TARGET_FILE:refuse_memory>)
   add_library(other_microhttpd MODULE ${PROJECT_SOURCE_DIR}/test/support/other_microhttpd.c)
   target_include_directories(other_microhttpd PRIVATE ${MICROHTTPD_INCLUDE_DIRS})
   target_link_libraries(other_microhttpd PRIVATE ${CMAKE_DL_LIBS})

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import urllib.parse
 
@@ -87,6 +88,43 @@ check(len(links) != 1 or s.translate("a <b>b</b> c", format="html")[1]["translat
 for q in ("a <b>b <i>c</b> d</i>", "a <b", "<b>a</b> b <i>c</i> d<br>e &lt;f&gt; &eacute;", "</b> a < b > c <img alt='>'> d", "<td>a<td><b>b", "<q x='>a"):
     found = s.translate(q, format="html")[1]["translatedText"]
     check(sorted(re.findall(r"<[a-z/][^>']*(?:'[^']*'[^>]*)?>", found)) == sorted(re.findall(r"<[a-z/][^>']*(?:'[^']*'[^>]*)?>", q)), (q, found))
+
+# --compute: as attend translate; where it is slow, the log says so
+in_bf16 = Server("--rate", "0", "--compute", "bf16", environment={"ATTEND_KERNEL": "plain"})
+theirs = [json.loads(x) for x in translate("model", lines[:2], "--json", "--alignment", "soft", "--compute", "bf16")]
+mine = [in_bf16.translate(q, attention=True)[1]["attention"][0] for q in lines[:2]]
+check([x["weights"] for x in mine] == [x["weights"] for x in theirs], (mine, theirs))
+check(mine[0]["weights"] != s.translate(lines[0], attention=True)[1]["attention"][0]["weights"], "bf16 is fp32")
+check("attend serve: products in bf16 are not faster" in "".join(in_bf16.log()), in_bf16.log())
+
+# tags follow the alignment of the model: read as computed, read one step later, or of the alignment head
+train("guided", 1, extra=("--guided-alignment", "auto"))
+shutil.copy("model", "shifted")
+with open("back.tsv", "w") as f:
+    f.write("".join("%s\t%s\n" % pair for pair in zip(lines, right) if pair[0]))
+by_shift = subprocess.run([ATTEND, "align", "--model", "model", "--input", "back.tsv", "--shift"], capture_output=True, check=True).stdout
+with open("links", "wb") as f:
+    f.write(by_shift)
+subprocess.run([ATTEND, "align", "--model", "shifted", "--input", "back.tsv", "--gold", "links", "--select-map", "--quiet"], capture_output=True, check=True)
+readers = Server("--rate", "0", models=("en-a=model", "en-b=shifted", "en-c=guided"))
+placed = {}
+for target, model in (("a", "model"), ("b", "shifted"), ("c", "guided")):
+    for source in ("a b c", "h g f e", "b d a c e"):
+        words = translate(model, [source])[0].split()
+        with open("pair.tsv", "w") as f:
+            f.write(source + "\t" + " ".join(words) + "\n")
+        links = subprocess.run([ATTEND, "align", "--model", model, "--input", "pair.tsv"], capture_output=True, check=True).stdout.decode().split()
+        links = [[int(x) for x in link.split("-")] for link in links]
+        for k, word in enumerate(source.split()):
+            linked = [t for s_, t in links if s_ == k]
+            if len(linked) != 1:
+                continue
+            q = " ".join("<b>%s</b>" % w if i == k else w for i, w in enumerate(source.split()))
+            answer = " ".join("<b>%s</b>" % w if i == linked[0] else w for i, w in enumerate(words))
+            check(readers.translate(q, target=target, format="html")[1]["translatedText"] == answer, (model, q, links, answer))
+            placed.setdefault(model, []).append((q, answer))
+check(len(placed["model"]) > 5 and len(placed["shifted"]) > 3 and len(placed["guided"]) > 5, placed)
+check(placed["model"] != placed["shifted"], placed)
 
 # errors
 for body, type_, status, part in (

@@ -259,6 +259,58 @@ static void scorer_and_view_read_the_next_row(void **state)
     }
 }
 
+/* Every layer and head of a map that is shown is that of the scorer, as computed or shifted. */
+static void check_shown(const attend_model *m, bool shifted, const char *what)
+{
+    static const char *const source = "a b c", *const target = "c b a b";
+    const attend_config *config = attend_model_config(m);
+    attend_scorer *s = NULL;
+    attend_ctx *c = NULL;
+    attend_map *map = NULL;
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, source, target, NULL, 0, NAN));
+    assert_ok(attend_scorer_new(&s, m, 1, true));
+    attend_scorer_keep_maps(s);
+    assert_ok(attend_scorer_run(s, 1, &source, &target));
+    assert_int_equal(map->layers, attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS));
+    const int area = map->target_count * map->source_count;
+    for (int each = 0; each < map->layers * map->heads; each++) {
+        const attend_alignment one = { .layer = each / map->heads, .head = each % map->heads, .shifted = shifted };
+        const attend_scored_pair *r;
+        assert_ok(attend_scorer_result_for(s, 0, one, &r));
+        for (int k = 0; k < area; k++)
+            if (!(fabs((double)map->weights[each * area + k] - (double)r->weights[k]) < 1e-5))
+                fail_msg("%s, layer %d, head %d: weight %d is not %s", what, one.layer, one.head, k,
+                         shifted ? "shifted" : "as computed");
+    }
+    attend_scorer_free(s);
+    attend_map_free(map);
+    attend_ctx_free(c);
+}
+
+/* With a shifted alignment that is not the head's, every layer is shown shifted, with a head in the model or without. */
+static void a_shifted_alignment_shifts_all_layers_that_are_shown(void **state)
+{
+    (void)state;
+    static const char *const models[] = { "heads=2 attention=projected attention-width=6",
+                                          "context=after readout=plain",
+                                          TRANSFORMER "layers=2",
+                                          "architecture=lstmn cell=lstm",
+                                          TRANSFORMER "layers=2 alignment-head=yes",
+                                          "alignment-head=yes" };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        lines text = lines_of("a b c\nc b a b");
+        attend_model *m = model_with_tokenizer(ATTEND_TOKENS_WORD, models[i], lines_next, &text);
+        lines_free(&text);
+        if (!attend_model_config(m)->alignment_head) check_shown(m, false, models[i]);
+        for (int layer = -1; layer < 1; layer++) {
+            assert_ok(attend_model_set_alignment(m, (attend_alignment){ .layer = layer, .head = -1, .shifted = true }));
+            check_shown(m, true, models[i]);
+        }
+        attend_model_free(m);
+    }
+}
+
 /* ---- files ---- */
 
 static void the_head_is_saved(void **state)
@@ -284,6 +336,7 @@ int main(void)
         cmocka_unit_test(the_guided_loss_reads_the_next_row),
         cmocka_unit_test(search_reads_the_next_step),
         cmocka_unit_test(scorer_and_view_read_the_next_row),
+        cmocka_unit_test(a_shifted_alignment_shifts_all_layers_that_are_shown),
         cmocka_unit_test(the_head_is_saved),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -161,6 +161,17 @@ static void the_file_says_how_words_are_split(void **state)
     lines_free(&l);
 }
 
+/* In C as well, new tokenizers and trainings split words at classes unless asked otherwise. */
+static void classes_are_the_default(void **state)
+{
+    (void)state;
+    static const attend_tokenizer_options defaults = ATTEND_TOKENIZER_OPTIONS_INIT;
+    const attend_train_options training = attend_train_defaults();
+    assert_true(defaults.kind == ATTEND_TOKENS_BPE && defaults.split_classes);
+    for (int side = 0; side < 2; side++)
+        assert_true(training.tokens[side].kind == ATTEND_TOKENS_BPE && training.tokens[side].split_classes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +181,7 @@ int main(void)
         cmocka_unit_test(punctuation_is_not_merged),
         cmocka_unit_test(every_token_is_of_one_class),
         cmocka_unit_test(the_file_says_how_words_are_split),
+        cmocka_unit_test(classes_are_the_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

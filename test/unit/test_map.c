@@ -418,6 +418,32 @@ static void statistics(void **state)
     assert_false(r.is_repetitive);
 }
 
+/* log p of a pair by the map, in a precision. */
+static double log_p_in(const attend_model *m, attend_compute_precision precision)
+{
+    attend_ctx *c = NULL;
+    attend_map *map = NULL;
+    assert_ok(attend_ctx_new(&c));
+    assert_ok(attend_ctx_set_compute(c, precision));
+    assert_ok(attend_map_new(&map, c, m, ATTEND_ATTENTION_CROSS, ATTEND_UNIT_AUTO, "a b c", "b ab", NULL, 0, NAN));
+    const double log_p = map->log_probability;
+    attend_map_free(map);
+    attend_ctx_free(c);
+    return log_p;
+}
+
+/* All members of an ensemble compute in the precision of the context. */
+static void members_compute_alike(void **state)
+{
+    (void)state;
+    attend_model *m = model_of(ATTEND_TOKENS_WORD, usual), *member = model_of(ATTEND_TOKENS_WORD, usual);
+    const double alone = log_p_in(m, ATTEND_COMPUTE_BF16), other = log_p_in(m, ATTEND_COMPUTE_FP32);
+    assert_true(fabs(alone - other) > 1e-5);
+    assert_ok(attend_model_add_member(m, member));
+    assert_true(fabs(log_p_in(m, ATTEND_COMPUTE_BF16) - alone) < 1e-6);
+    attend_model_free(m);
+}
+
 /* Each allocation fails in turn: an error, without a leak. */
 static void no_memory_for(const char *words, attend_attention_kind kind)
 {
@@ -467,6 +493,7 @@ int main(void)
                                         cmocka_unit_test(byte_pair_tokens),
                                         cmocka_unit_test(refusals),
                                         cmocka_unit_test(statistics),
+                                        cmocka_unit_test(members_compute_alike),
                                         cmocka_unit_test(no_memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

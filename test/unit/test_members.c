@@ -236,22 +236,21 @@ static void refused_memory_is_reported(void **state)
     attend_ctx *c = NULL;
     const attend_pairs pairs = tiny_pairs_of(m);
     static scores s;
-    attend_memory_refuse(-1);
-    assert_ok(attend_model_save(m, in_folder("model")));
-    const long saving = attend_memory_requests();
-    attend_memory_refuse(-1);
-    assert_ok(attend_model_load(&back, in_folder("model"), NULL));
-    const long loading = attend_memory_requests();
+    /* on devices with memory of their own, later calls make fewer requests */
+    for (long n = 1, done = 0; !done; n++) {
+        attend_memory_refuse(n);
+        const int status = attend_model_save(m, in_folder("model"));
+        done = attend_memory_requests() < n;
+        assert_int_equal(status, done ? ATTEND_OK : ATTEND_NO_MEMORY);
+    }
+    for (long n = 1, done = 0; !done; n++) {
+        attend_memory_refuse(n);
+        const int status = attend_model_load(&back, in_folder("model"), NULL);
+        done = attend_memory_requests() < n;
+        assert_int_equal(status, done ? ATTEND_OK : ATTEND_NO_MEMORY);
+        if (!done) assert_null(back);
+    }
     attend_model_free(back);
-    for (long n = 1; n <= saving; n++) {
-        attend_memory_refuse(n);
-        assert_int_equal(attend_model_save(m, in_folder("model")), ATTEND_NO_MEMORY);
-    }
-    for (long n = 1; n <= loading; n++) {
-        attend_memory_refuse(n);
-        assert_int_equal(attend_model_load(&back, in_folder("model"), NULL), ATTEND_NO_MEMORY);
-        assert_null(back);
-    }
     for (long n = 1;; n++) { /* the first scoring packs weights */
         attend_memory_refuse(-1);
         assert_ok(attend_ctx_new(&c));

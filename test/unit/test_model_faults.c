@@ -21,6 +21,9 @@ static const char *const models[] = {
     "architecture=transformer hidden=4 embedding=0 heads=2",
     "architecture=transformer hidden=4 embedding=0 positions=learned norm=post",
     "architecture=transformer hidden=4 embedding=0 positions=rotary feed-forward=gated",
+    "heads=2 attention-width=6 attention=projected alignment-head=yes",
+    "context=after readout=plain alignment-head=yes",
+    "architecture=transformer hidden=4 embedding=0 heads=2 layers=2 alignment-head=yes",
     "task=language-model cell=lstm layers=2 dropout=0.2",
     "task=language-model architecture=transformer hidden=4 embedding=0 heads=2"
 };
@@ -49,7 +52,9 @@ static int loss(trial *t)
 static int score(trial *t)
 {
     double p[TINY_PAIRS];
-    attend_real rows[TINY_ROWS], weights[256];
+    attend_real rows[TINY_ROWS], weights[512];
+    if (attend_pairs_weight_count(&t->pairs, attend_model_config(t->m), ATTEND_ATTENTION_CROSS) > 512)
+        return ATTEND_FAILED;
     return attend_model_score(t->c, t->m, &t->pairs, p, rows, ATTEND_ATTENTION_CROSS, weights);
 }
 
@@ -65,8 +70,14 @@ static int decode(trial *t)
         for (int j = 0; j < 2 * steps[i]; j++)
             parents[j] = j / steps[i] * before + j % before, tokens[j] = i ? 3 : ATTEND_BEGIN;
         status = attend_decoding_step(d, counts, parents, tokens);
+        const bool has_failed = status != ATTEND_OK;
         if ((status == ATTEND_OK) != (attend_decoding_log_probabilities(d) != NULL)) status = ATTEND_FAILED;
-        if (status != ATTEND_OK && attend_decoding_weights(d, 0, 0, 0)) status = ATTEND_FAILED; /* there must be none */
+        const int head = attend_config_alignment_layer(attend_model_config(t->m));
+        const bool aligns = head >= 0 && attend_decoding_weights(d, 0, head, 0);
+        if (status == ATTEND_OK && attend_ctx_status(t->c) != ATTEND_OK) /* reading weights from the device */
+            status = attend_ctx_status(t->c);
+        if (status == ATTEND_OK && head >= 0 && !aligns) status = ATTEND_FAILED;
+        if (has_failed && (attend_decoding_weights(d, 0, 0, 0) || aligns)) status = ATTEND_FAILED; /* no weights */
     }
     attend_decoding_free(d);
     return status;

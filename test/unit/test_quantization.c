@@ -1,5 +1,6 @@
 /* Quantised models and shortlists: results close to those of the original model, bit-identical on any number of threads and after loading from a file;
  * invalid files are refused. */
+#include "core/memory.h"
 #include "core/precision.h"
 #include "format/tensor_file.h"
 #include "support/folder.h"
@@ -435,6 +436,39 @@ static void test_shortlist(void **state)
     attend_model_free(m);
 }
 
+/* Counts the alignments of some_list and attaches them. */
+static int make_list(attend_model *m)
+{
+    attend_shortlist *s = NULL;
+    int status = attend_shortlist_new(&s, SOURCE, TARGET);
+    for (int i = 0; status == ATTEND_OK && i < TARGET; i++) status = attend_shortlist_count(s, i);
+    for (int i = 0; status == ATTEND_OK && i < SOURCE * TARGET; i++)
+        status = attend_shortlist_add(s, i / TARGET, i % TARGET);
+    if (status == ATTEND_OK) status = attend_shortlist_attach(s, m, 3, 2);
+    attend_shortlist_free(s);
+    return status;
+}
+
+/* Every request of counting and attaching is refused in turn; the model then has no shortlist. */
+static void test_shortlist_without_memory(void **state)
+{
+    (void)state;
+    long n = 1;
+    for (bool done = false; !done; n++) {
+        attend_model *m = model_of("");
+        attend_memory_refuse(n);
+        const int status = make_list(m);
+        done = attend_memory_requests() < n;
+        attend_memory_refuse(0);
+        assert_int_equal(status, done ? ATTEND_OK : ATTEND_NO_MEMORY);
+        assert_true(attend_model_has_shortlist(m) == done);
+        if (!done) assert_non_null(strstr(attend_message(), "no memory"));
+        if (!done) assert_ok(make_list(m)); /* it can be tried again */
+        attend_model_free(m);
+    }
+    assert_true(n > 8);
+}
+
 static void test_bad_shortlists(void **state)
 {
     (void)state;
@@ -466,9 +500,14 @@ static void test_bad_shortlists(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_models),    cmocka_unit_test(test_threads),
-                                        cmocka_unit_test(test_top_k),     cmocka_unit_test(test_uses),
-                                        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_numbers),
-                                        cmocka_unit_test(test_shortlist), cmocka_unit_test(test_bad_shortlists) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_models),
+                                        cmocka_unit_test(test_threads),
+                                        cmocka_unit_test(test_top_k),
+                                        cmocka_unit_test(test_uses),
+                                        cmocka_unit_test(test_bad_files),
+                                        cmocka_unit_test(test_numbers),
+                                        cmocka_unit_test(test_shortlist),
+                                        cmocka_unit_test(test_bad_shortlists),
+                                        cmocka_unit_test(test_shortlist_without_memory) };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -259,8 +259,8 @@ static void limits_and_refusals(void **state)
     for (long n = 1, done = 0; !done; n++) {
         attend_memory_refuse(n);
         const int status = attend_search(&f, c, m, &o, SOURCES, sources, lengths);
-        done = status == ATTEND_OK;
-        if (!done) assert_int_equal(status, ATTEND_NO_MEMORY);
+        done = attend_memory_requests() < n;
+        assert_int_equal(status, done ? ATTEND_OK : ATTEND_NO_MEMORY);
     }
     attend_memory_refuse(0);
     attend_search_result_free(f);
@@ -574,6 +574,64 @@ static void weights_are_those_of_the_alignment_map(void **state)
     attend_model_free(m);
 }
 
+/* The sum over source tokens of the log of what they receive, at most 1, when token n is aligned by row n + 1. maps: of
+ * attend_model_score. */
+static double shifted_coverage(const attend_model *m, const attend_real *maps, int rows, int keys)
+{
+    const attend_config *config = attend_model_config(m);
+    const attend_alignment a = attend_model_alignment(m);
+    const int layers = attend_config_attention_layers(config, ATTEND_ATTENTION_CROSS),
+              heads = attend_config_attention_heads(config, ATTEND_ATTENTION_CROSS);
+    double sum = 0;
+    for (int k = 0; k < keys; k++) {
+        double received = 0;
+        for (int map = 0; map < layers * heads; map++)
+            for (int n = 0; attend_alignment_includes(a, config, map / heads, map % heads) && n < rows; n++)
+                received += (double)maps[(map * rows + (n + 1 < rows ? n + 1 : n)) * keys + k] /
+                            attend_alignment_map_count(a, config);
+        sum += log(fmin(received, 1));
+    }
+    return sum;
+}
+
+/* The coverage penalty uses the weights of the alignment, also of the alignment head and of shifted maps. */
+static void the_coverage_penalty_reads_shifted_rows(void **state)
+{
+    (void)state;
+    static const char *const models[] = { "heads=2 attention-width=6 attention=projected", TRANSFORMER,
+                                          "alignment-head=yes", TRANSFORMER "alignment-head=yes" };
+    attend_ctx *c = NULL;
+    assert_ok(attend_ctx_new(&c));
+    for (int k = 0; k < 4; k++) {
+        attend_model *m = model_of(models[k], 5);
+        if (k < 2) assert_ok(attend_model_set_alignment(m, (attend_alignment){ .head = -1, .shifted = true }));
+        attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
+        o.beam = o.n_best = 8, o.coverage_penalty = 0.2; /* which computes weights without o.weights */
+        attend_search_result *f = search(m, o, SOURCES, sources, lengths);
+        for (int i = 0, first = 0; i < SOURCES; first += lengths[i++])
+            for (int j = 0; j < attend_search_result_count(f, i); j++) {
+                const attend_translation *t = attend_search_result_at(f, i, j);
+                attend_real maps[4096];
+                double p;
+                const attend_pairs pair = { .count = 1,
+                                            .source = sources + first,
+                                            .source_lengths = &lengths[i],
+                                            .target = t->tokens,
+                                            .target_lengths = &t->count };
+                assert_true(attend_pairs_weight_count(&pair, attend_model_config(m), ATTEND_ATTENTION_CROSS) <= 4096);
+                assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, maps));
+                const double expected =
+                    p / penalty(1, t->count + 1) + 0.2 * shifted_coverage(m, maps, t->count + 1, lengths[i]);
+                if (!(fabs(t->score - expected) < 1e-4))
+                    fail_msg("%s: source %d, result %d has the score %g, expected %g", models[k], i, j, t->score,
+                             expected);
+            }
+        attend_search_result_free(f);
+        attend_model_free(m);
+    }
+    attend_ctx_free(c);
+}
+
 /* Learned positions limit the length of targets. */
 /* A source without tokens, alone and beside others, with everything that reads weights. */
 static void empty_sources_are_searched(void **state)
@@ -739,6 +797,7 @@ int main(void)
                                         cmocka_unit_test(memory_runs_out_in_every_mode),
                                         cmocka_unit_test(finished_sources_leave_the_batch),
                                         cmocka_unit_test(weights_are_those_of_the_alignment_map),
+                                        cmocka_unit_test(the_coverage_penalty_reads_shifted_rows),
                                         cmocka_unit_test(targets_are_limited_by_positions),
                                         cmocka_unit_test(empty_sources_are_searched),
                                         cmocka_unit_test(branches_are_those_of_the_search) };

@@ -46,9 +46,9 @@ static attend_model *model_of(attend_token_kind source, attend_token_kind target
 }
 
 /* Makes a model generate unknown words only. */
-static attend_model *unknowing(attend_token_kind source, attend_token_kind target)
+static attend_model *unknowing(attend_token_kind source, attend_token_kind target, const char *words)
 {
-    attend_model *m = model_of(source, target, "hidden=8", 3);
+    attend_model *m = model_of(source, target, words, 3);
     attend_param *b = attend_params_find(attend_model_params(m), "output.b");
     assert_non_null(b);
     attend_param_edit(b)[ATTEND_UNKNOWN] = 50;
@@ -105,7 +105,7 @@ static void check_replaced(const attend_translator *t, bool dictionary)
 static void unknown_words_are_replaced_by_source_words(void **state)
 {
     (void)state;
-    attend_model *m = unknowing(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD);
+    attend_model *m = unknowing(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD, "hidden=8");
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     o.search.length_ratio = 1, o.search.length_extra = 3, o.search.weights = true;
     attend_translator *t = translator_of(m, &o);
@@ -130,7 +130,7 @@ static void unknown_words_are_replaced_by_source_words(void **state)
     attend_translator_free(t);
     attend_model_free(m);
     /* a source of subwords: still whole words */
-    m = unknowing(ATTEND_TOKENS_BPE, ATTEND_TOKENS_WORD);
+    m = unknowing(ATTEND_TOKENS_BPE, ATTEND_TOKENS_WORD, "hidden=8");
     t = translator_of(m, &o);
     run(t, 2, (const char *const[]){ "zebra", "  bcd  " }, NULL);
     const char *text = attend_translator_result(t, 1)->hypotheses[0].text;
@@ -139,6 +139,65 @@ static void unknown_words_are_replaced_by_source_words(void **state)
     attend_translator_free(t);
     attend_dictionary_free(d);
     attend_model_free(m);
+}
+
+/* The source word that the scorer gives each of `count` unknown words of a target, by the model's alignment. */
+static void words_by_scoring(const attend_model *m, const char *source, int count, char *to, size_t size)
+{
+    char target[256] = "", copy[64], *words[4];
+    const char *sides[2] = { source, target };
+    attend_scorer *s = NULL;
+    int sources = 0;
+    for (int k = 0; k < count; k++) strcat(target, k ? " yyy" : "yyy");
+    snprintf(copy, sizeof copy, "%s", source);
+    for (char *rest = copy, *word; (word = strtok_r(rest, " ", &rest));) words[sources++] = word;
+    assert_ok(attend_scorer_new(&s, m, 1, true));
+    assert_ok(attend_scorer_run(s, 1, &sides[0], &sides[1]));
+    const attend_scored_pair *r = attend_scorer_result(s, 0);
+    assert_true(r->target_count == count && r->source_count == sources + 1);
+    for (int k = 0; k < count; k++) {
+        const attend_real *row = r->weights + k * r->source_count;
+        int best = 0;
+        for (int j = 1; j < sources; j++)
+            if (row[j] > row[best]) best = j;
+        snprintf(to + strlen(to), size - strlen(to), "%s%s", k ? " " : "", words[best]);
+    }
+    attend_scorer_free(s);
+}
+
+/* Unknown words are replaced by the alignment of the model: the same words as by scoring, and others if it is read
+ * shifted or by the alignment head. */
+static void unknown_words_are_replaced_by_shifted_rows(void **state)
+{
+    (void)state;
+    static const char *const models[] = { "hidden=8", "hidden=8 alignment-head=yes",
+                                          "architecture=transformer hidden=8 embedding=0 heads=2 layers=2" };
+    for (int k = 0; k < 3; k++) {
+        attend_model *m = unknowing(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD, models[k]);
+        attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+        o.search.length_ratio = 1, o.search.length_extra = 3, o.replace_unknown = true;
+        char texts[3][3][512] = { { "" } };
+        for (int reading = 0; reading < (k == 1 ? 3 : 2); reading++) { /* as computed, shifted, by the head */
+            const attend_alignment head = { .layer = attend_config_alignment_layer(attend_model_config(m)),
+                                            .head = -1 },
+                                   own = { .layer = 0, .head = -1, .shifted = reading == 1 };
+            assert_ok(attend_model_set_alignment(m, reading == 2 ? head : own));
+            attend_translator *t = translator_of(m, &o);
+            run(t, 3, strange, NULL);
+            for (int i = 0; i < 3; i++) {
+                const attend_hypothesis *h = &attend_translator_result(t, i)->hypotheses[0];
+                snprintf(texts[reading][i], sizeof texts[reading][i], "%s", h->text);
+                char expected[512] = "";
+                words_by_scoring(m, strange[i], h->count, expected, sizeof expected);
+                assert_string_equal(h->text, expected);
+            }
+            attend_translator_free(t);
+            for (int other = 0; other < reading; other++)
+                if (memcmp(texts[other], texts[reading], sizeof texts[other]) == 0)
+                    fail_msg("%s: readings %d and %d give the same words", models[k], other, reading);
+        }
+        attend_model_free(m);
+    }
 }
 
 static void invalid_dictionaries(void **state)
@@ -357,38 +416,47 @@ static void detokenizing_equals_decoding(void **state)
     }
 }
 
-/* The links of a translation equal those of scoring the same pair. */
+/* The links of a translation equal those of scoring the same pair. Returns their number. */
+static int check_links(const attend_model *m)
+{
+    const char *const lines[] = { "a b c", "d  bcd a", "c" };
+    attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
+    o.search.weights = true, o.search.length_ratio = 1, o.search.n_best = 3;
+    attend_translator *t = translator_of(m, &o);
+    attend_scorer *s = NULL;
+    int total = 0;
+    assert_ok(attend_scorer_new(&s, m, 1, true));
+    run(t, 3, lines, NULL);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const attend_line_result *r = attend_translator_result(t, i);
+            const attend_hypothesis *h = &r->hypotheses[j];
+            attend_word_link found[64], scored[64];
+            const int count = attend_hypothesis_links(r, h, found, 64);
+            if (h->count == 0) continue;
+            assert_ok(attend_scorer_run(s, 1, &lines[i], &h->text));
+            assert_int_equal(count, attend_scorer_links(attend_scorer_result(s, 0), scored, 64));
+            for (int k = 0; k < count; k++)
+                assert_true(found[k].source == scored[k].source && found[k].target == scored[k].target);
+            total += count;
+        }
+    attend_scorer_free(s);
+    attend_translator_free(t);
+    return total;
+}
+
 static void links_are_those_of_scoring(void **state)
 {
     (void)state;
-    const char *const lines[] = { "a b c", "d  bcd a", "c" };
-    for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++) {
-        attend_model *m = model_of((attend_token_kind)kind, ATTEND_TOKENS_WORD, "hidden=8", 6);
-        attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
-        o.search.weights = true, o.search.length_ratio = 1, o.search.n_best = 3;
-        attend_translator *t = translator_of(m, &o);
-        attend_scorer *s = NULL;
-        assert_ok(attend_scorer_new(&s, m, 1, true));
-        run(t, 3, lines, NULL);
-        int total = 0;
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) {
-                const attend_line_result *r = attend_translator_result(t, i);
-                const attend_hypothesis *h = &r->hypotheses[j];
-                attend_word_link found[64], scored[64];
-                const int count = attend_hypothesis_links(r, h, found, 64);
-                if (h->count == 0) continue;
-                assert_ok(attend_scorer_run(s, 1, &lines[i], &h->text));
-                assert_int_equal(count, attend_scorer_links(attend_scorer_result(s, 0), scored, 64));
-                for (int k = 0; k < count; k++)
-                    assert_true(found[k].source == scored[k].source && found[k].target == scored[k].target);
-                total += count;
-            }
-        assert_true(total > 10);
-        attend_scorer_free(s);
-        attend_translator_free(t);
-        attend_model_free(m);
-    }
+    for (int kind = ATTEND_TOKENS_WORD; kind <= ATTEND_TOKENS_BPE; kind++)
+        for (int head = 0; head < 2; head++) {
+            attend_model *m = model_of((attend_token_kind)kind, ATTEND_TOKENS_WORD,
+                                       head ? "hidden=8 alignment-head=yes" : "hidden=8", head ? 4 : 6);
+            assert_true(check_links(m) > 10);
+            assert_ok(attend_model_set_alignment(m, (attend_alignment){ .layer = 0, .head = -1, .shifted = true }));
+            assert_true(check_links(m) > 10);
+            attend_model_free(m);
+        }
 }
 
 /* ---- memory ---- */
@@ -396,7 +464,7 @@ static void links_are_those_of_scoring(void **state)
 static void memory_that_runs_out(void **state)
 {
     (void)state;
-    attend_model *m = unknowing(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD);
+    attend_model *m = unknowing(ATTEND_TOKENS_WORD, ATTEND_TOKENS_WORD, "hidden=8");
     const attend_model *const models[] = { m, m };
     attend_translator_options o = ATTEND_TRANSLATOR_OPTIONS_INIT;
     o.replace_unknown = true, o.search.length_ratio = 0, o.search.length_extra = 2;
@@ -423,6 +491,7 @@ static void memory_that_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(unknown_words_are_replaced_by_source_words),
+                                        cmocka_unit_test(unknown_words_are_replaced_by_shifted_rows),
                                         cmocka_unit_test(invalid_dictionaries),
                                         cmocka_unit_test(translations_begin_with_their_prefixes),
                                         cmocka_unit_test(ensembles_need_equal_vocabularies),
