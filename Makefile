@@ -93,6 +93,7 @@ soak: packages-test                     ## interrupt a training at every system 
 	@ATTEND_TEST_LONG=1 ctest --test-dir $(BUILD) --output-on-failure --timeout 7200 -R '^python_robust$$'
 	@test/cli/kill.sh $(abspath $(BUILD))/attend 50
 	@test/cli/garbage.sh $(abspath $(BUILD))/attend $(abspath $(BUILD))/test/garbage $(abspath $(BUILD))/test/json_lines 1000000
+	@python3 -B test/serve/test_mutations.py $(abspath $(BUILD))/attend 300 2
 	@python3 -B test/serve/soak.py $(abspath $(BUILD))/attend $(SOAK_REQUESTS)
 
 hostile: packages-test                  ## many minutes of input made to break the command, under the sanitizers (HOSTILE_FLAGS="SECONDS SEED")
