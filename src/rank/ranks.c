@@ -250,14 +250,15 @@ int attend_ranks_new(attend_ranks **out, const rank_transport *transport, double
         return attend_fail(ATTEND_NO_MEMORY, "no memory for %d ranks", transport->count);
     }
     r->transport = *transport, r->timeout = timeout;
-    const int status = learn_hosts(r);
+    int status = learn_hosts(r);
+    /* All know the hosts before one can fail. A fault of the transport is that of the next exchange, too; without memory for
+     * this one, the next would meet it on the other ranks. */
+    if (status == ATTEND_OK && attend_ranks_wait(r) == ATTEND_NO_MEMORY && !r->is_broken) status = ATTEND_NO_MEMORY;
     if (status != ATTEND_OK) {
         attend_ranks_fail(r, status);
         attend_ranks_leave(r);
         return status;
     }
-    (void)attend_ranks_wait(
-        r); /* all know the hosts before one can fail; a failure here is that of the next exchange */
     *out = r;
     return ATTEND_OK;
 }
