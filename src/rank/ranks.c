@@ -39,9 +39,10 @@ static int fail(attend_ranks *r, const rank_fault *f)
     if (f->kind == RANK_FAILED) /* its own failure, or that of another rank, which its message names */
         snprintf(r->text, sizeof r->text, "%s%s%.400s", strncmp(f->text, "rank ", 5) == 0 ? "" : name,
                  strncmp(f->text, "rank ", 5) == 0 ? "" : ": ", f->text);
-    else if (f->kind == RANK_NO_MEMORY)
+    else if (f->kind == RANK_NO_MEMORY) {
         snprintf(r->text, sizeof r->text, "no memory to exchange data with the other ranks");
-    else if (f->kind == RANK_GARBLED)
+        r->transport.abort(r->transport.state, r->status, r->text); /* the others wait for it */
+    } else if (f->kind == RANK_GARBLED)
         snprintf(r->text, sizeof r->text, "%s sent unexpected data: %.300s; run the same command to resume", name,
                  f->text);
     else
