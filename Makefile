@@ -86,11 +86,14 @@ recipes: packages-test                  ## the recipes at full length (minutes t
 demo: all                               ## train on built-in pairs, translate, show the attention (about a minute)
 	@$(BUILD)/attend demo --output $(BUILD)/demo $(DEMO_FLAGS)
 
-soak: packages-test                     ## interrupt a training at every system call of every save; a million lines of random bytes; a million requests (SOAK_REQUESTS="NUMBER SECONDS"; many minutes)
+soak: packages-test                     ## interrupt a training at every system call of every save; refuse every allocation of ranks and of the Python package; a million lines of random bytes; a million requests (SOAK_REQUESTS="NUMBER SECONDS"; many minutes)
 	@$(call compile,$(BUILD),-DCMAKE_BUILD_TYPE=Release -DATTEND_TESTS=ON -DATTEND_WERROR=ON)
 	@ATTEND_TEST_LONG=1 $(BUILD)/test/test_trainer
+	@ATTEND_TEST_LONG=1 $(BUILD)/test/test_rank_training
+	@ATTEND_TEST_LONG=1 ctest --test-dir $(BUILD) --output-on-failure --timeout 7200 -R '^python_robust$$'
 	@test/cli/kill.sh $(abspath $(BUILD))/attend 50
 	@test/cli/garbage.sh $(abspath $(BUILD))/attend $(abspath $(BUILD))/test/garbage $(abspath $(BUILD))/test/json_lines 1000000
+	@python3 -B test/serve/test_mutations.py $(abspath $(BUILD))/attend 300 2
 	@python3 -B test/serve/soak.py $(abspath $(BUILD))/attend $(SOAK_REQUESTS)
 
 hostile: packages-test                  ## many minutes of input made to break the command, under the sanitizers (HOSTILE_FLAGS="SECONDS SEED")

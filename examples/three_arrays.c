@@ -1,6 +1,6 @@
 /* three_arrays.c: attention on three plain arrays: queries, keys and values. Two heads, a batch of two sequences of different lengths;
  * prints weights, and the gradient of a loss that is the sum of the context.
- *     cc three_arrays.c $(pkg-config --cflags --libs attend) && ./a.out */
+ *     cc three_arrays.c $(pkg-config --cflags --libs attend) -lm && ./a.out */
 #include <attend/attention.h>
 #include <math.h>
 #include <stdio.h>

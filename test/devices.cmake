@@ -18,7 +18,7 @@ set(ON_DEVICES
     test_onnx_rnn # conformance; the cases are below
     test_average test_build test_language_models test_model_faults test_model_file test_model_threads test_models test_quantization # models
     test_map_selection test_sampling test_scoring test_search test_translating test_translator # decoding
-    test_checkpoint test_fine_tuning test_missing_model test_team test_trainer test_training_end) # training
+    test_checkpoint test_fine_tuning test_missing_model test_rank_training test_team test_trainer test_training_end) # training
 
 # device_tests(PREFIX DEVICE FLOAT DOUBLE TESTS...): tests on a device; ATTEND_CUDA names the plug-in FLOAT, for tests of the double-precision twin DOUBLE.
 function(device_tests prefix device float double)

@@ -52,7 +52,8 @@ add_test(NAME cli_lstmn COMMAND ${CMAKE_CURRENT_LIST_DIR}/lstmn.sh $<TARGET_FILE
 add_test(NAME cli_demo COMMAND ${CMAKE_CURRENT_LIST_DIR}/demo.sh $<TARGET_FILE:attend_command>)
 if(NOT ATTEND_SANITIZE) # they train several models
   add_test(NAME cli_transformer COMMAND ${CMAKE_CURRENT_LIST_DIR}/transformer.sh $<TARGET_FILE:attend_command>)
-  add_test(NAME cli_ranks COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so)
+  add_test(NAME cli_ranks COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so
+           ${PROJECT_BINARY_DIR}/test/libattend_cuda_emulated.so) # test/devices.cmake; not in every build
   add_test(NAME cli_ranks_lines COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks_lines.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so
            ${PROJECT_SOURCE_DIR}/test/data/v0.1)
   add_test(NAME cli_ranks_join COMMAND ${CMAKE_CURRENT_LIST_DIR}/ranks_join.sh $<TARGET_FILE:attend_command> ${PROJECT_BINARY_DIR}/attend-mpi.so

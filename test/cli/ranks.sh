@@ -1,6 +1,7 @@
 #!/bin/bash
-# ranks.sh ATTEND PLUGIN: training under mpirun: the same model, checkpoint and log as alone on any number of ranks and threads; ranks that are killed,
-# stopped or given other data, and resuming with another number of ranks. Exits with 77 where mpirun or the MPI plug-in is missing.
+# ranks.sh ATTEND PLUGIN [CUDA_PLUGIN]: training under mpirun: the same model, checkpoint and log as alone on any number of ranks and threads; ranks that
+# are killed, stopped, without room on a disk, of another version or given other data, and resuming with another number of ranks; several ranks on one device.
+# Exits with 77 where mpirun or the MPI plug-in is missing.
 if [ ! -e "$2" ] || ! command -v mpirun >/dev/null; then
     echo 'skipped: mpirun (openmpi-bin) or the plug-in attend-mpi.so is missing'
     exit 77
@@ -92,7 +93,54 @@ for fault in KILL:1 STOP:2 STOP:0 USR1:1; do
     rm -f other other.*
 done
 
+# ---- several ranks on one device: each sends from a copy in the host's memory ----
+
+tiny="--train pairs.tsv --valid few.tsv --tokens char --hidden 4 --embedding 4 --dropout 0.2 --batch-tokens 40 --accumulate 4 --patience 0 --no-check --rank-timeout 60 --updates 2 --valid-every 2 --threads 1"
+head -4 pairs.tsv >few.tsv
+on_device() { # NAME OPTIONS...: the numbers of CUDA are not those of the CPU, but those of one process are those of two
+    device=$1
+    shift
+    "$attend" train "$@" --device "$device" --model "$device" >printed 2>&1 || fail "training on $device: $(tail -3 printed)"
+    ranks 2 "$@" --device "$device" --model other || fail "two ranks on $device: $(tail -5 printed)"
+    grep -q '^ranks       2 on 1 machine' printed || fail "the ranks on $device are not reported: $(cat printed)"
+    same_training "two ranks on $device" "$device" other
+    rm -f other other.*
+}
+on_device guard $rnn --threads 1
+same_training 'guard and the CPU' rnn guard
+[ -e "$3" ] && ATTEND_CUDA=$3 on_device cuda $tiny
+
+# ---- full disks ----
+
+disk=$folder/disk
+mkdir "$disk"
+trap 'umount "$disk" 2>/dev/null; chmod -R u+w "$folder" 2>/dev/null; rm -rf "$folder"' EXIT
+# Without the right to mount a small disk, the size of each file is limited: in blocks of 1024 bytes.
+small_disk() { mount -t tmpfs -o size=16k none "$disk" 2>/dev/null; }
+has_disk=false small="ulimit -f 16" large="ulimit -f 100"
+small_disk && has_disk=true small=: large=:
+timeout 100 mpirun -n 2 bash -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || { export TMPDIR='$disk'; $small; }; exec '$attend' train $rnn --rank-timeout 20 --threads 1 --model x" >printed 2>&1 && fail 'a full TMPDIR of a rank is accepted'
+grep -q "^attend train: rank 1 on .*: cannot write a temporary file in $disk: .*; set TMPDIR" printed || fail "a full TMPDIR of a rank: $(cat printed)"
+[ -z "$(ls "$disk")" ] || fail "files are left in a full TMPDIR: $(ls "$disk")"
+timeout 100 mpirun -n 2 bash -c "[ \$OMPI_COMM_WORLD_RANK = 1 ] || { $large; }; exec '$attend' train $rnn --rank-timeout 20 --threads 1 --model '$disk/m'" >printed 2>&1 && fail 'a full disk under the model is accepted'
+grep -q "^attend train: .*$disk/m.*\(No space left on device\|File too large\)" printed || fail "a full disk under the model: $(cat printed)"
+[ -e "$disk/m" ] && fail 'a model on a full disk'
+# the same command, when there is room
+! $has_disk || mount -o remount,size=20m "$disk" || fail 'the disk does not grow'
+ranks 2 $rnn --threads 1 --model "$disk/m" || fail "training after a full disk: $(tail -5 printed)"
+same_training 'after a full disk' rnn "$disk/m"
+! $has_disk || umount "$disk"
+
 # ---- what is refused ----
+
+version=$("$attend" --version | sed 's/^attend \([0-9.]*\).*/\1/') another=$(printf %s "$version" | tr 0-9 9)
+sed "s/$version/$another/g" "$attend" >another && chmod +x another
+is 'the copy of another version' "attend $another" "$(./another --version | cut -d ' ' -f 1-2)"
+timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && program='$attend' || program=./another; exec \$program train $rnn --model x" >printed 2>&1 && fail 'a rank of another version is accepted'
+grep -q "^attend train: rank 1 on .* is attend $another, and rank 0 is $version: install the same version on all machines" printed || fail "another version: $(cat printed)"
+cut -f 1 few.tsv >few.txt
+timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && program='$attend' || program=./another; exec \$program translate --model rnn --input few.txt" >printed 2>&1 && fail 'a rank of another version translates'
+grep -q "^attend translate: rank 1 on .* is attend $another, and rank 0 is $version" printed || fail "another version, translating: $(cat printed)"
 
 head -1000 pairs.tsv >other.tsv
 timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] || cp other.tsv mine.tsv; [ \$OMPI_COMM_WORLD_RANK = 0 ] && file=pairs.tsv || file=mine.tsv

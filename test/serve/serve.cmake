@@ -1,6 +1,6 @@
 # attend serve: clients of the standard library of Python against the command, on this machine.
 if(MICROHTTPD_FOUND AND Python3_FOUND)
-  foreach(name api equal explore limits smuggling slow gone signals page clients libretranslate)
+  foreach(name api equal explore limits smuggling slow gone signals page clients libretranslate mutations)
     add_test(NAME serve_${name} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/test_${name}.py $<TARGET_FILE:attend_command>)
     set_tests_properties(serve_${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77
                          ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1:exitcode=66:suppressions=${PROJECT_SOURCE_DIR}/test/tsan.supp;${ATTEND_LSAN}")

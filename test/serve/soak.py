@@ -1,6 +1,6 @@
 """Requests of all kinds, from several processes, on connections that stay and on ones that end in every way: the memory of the server stays flat.
 
-soak.py ATTEND [REQUESTS [SECONDS]]: it ends after so many requests (1000000), or after so long (1800 s). Part of `make soak`.
+soak.py ATTEND [REQUESTS [SECONDS]]: so many requests (1000000), within so long (1800 s), or it fails. Part of `make soak`.
 """
 
 import json
@@ -126,6 +126,7 @@ while any(w.is_alive() for w in workers):
         reloads += 1
 check(wrong.empty(), "a wrong answer: %s" % (wrong.get() if not wrong.empty() else ""))
 check(all(w.exitcode == 0 for w in workers), "a client failed")
+check(count.value >= REQUESTS, "%d requests in %.0f s, of %d" % (count.value, SECONDS, REQUESTS))
 wait_for("the end of all requests", lambda: s.metric("requests") == 1 and s.metric("lines_decoding") + s.metric("lines_waiting") + s.metric("explorations") == 0)
 wait_for("the end of all connections", lambda: s.metric("connections") == 1)
 check(s.metric("answer_bytes") == 0 and s.metric("body_bytes") == 0, "memory of answers and bodies")

@@ -1,15 +1,16 @@
-"""LibreTranslate's own Python client, unchanged. Skipped (77) where the package libretranslatepy is not installed."""
+"""LibreTranslate's own Python client, unchanged, in the Python that ATTEND_PEER_PYTHON names, or in the one that runs this. Skipped (77) where that has
+no package libretranslatepy."""
 
 import os
 import subprocess
 import sys
 import urllib.error
 
-try:
-    from libretranslatepy import LibreTranslateAPI
-except ImportError:
-    print("skipped: the Python package libretranslatepy is not installed")
-    sys.exit(77)
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peer"))
+from peer import use_packages
+
+use_packages("libretranslatepy")
+from libretranslatepy import LibreTranslateAPI
 
 from harness import Server, check, train, translate
 

@@ -7,6 +7,7 @@ import http.client
 import json
 import mmap
 import os
+import signal
 import struct
 import sys
 import time
@@ -28,6 +29,8 @@ requests = (
     ("/translate", json.dumps({"q": "<p>a <b>b <i>c</i></b></p>&amp;<br>d", "format": "html", **more}), jsn),
     ("/translate", "q=a+b+c&source=en&target=fr&prefix=b", form),
     ("/explore", json.dumps({"q": "a b c", **more}), jsn),
+    ("/detect", "q=a+b+c", form),
+    ("/frontend/settings", None, {}),
     ("/languages", None, {}),
     ("/metrics", None, {}),
     ("/", None, {}),
@@ -76,6 +79,39 @@ for request in requests:
     status, answer, _ = s.translate("a b c")
     check(status == 200 and answer["translatedText"] == right, answer)
 check(refused > 100, refused)
+
+
+def reload():
+    """Whether the model was loaded again. The log says so; a request would take memory, too."""
+    before = len(s.log())
+    s.process.send_signal(signal.SIGHUP)
+
+    def ends():
+        return [line for line in s.log()[before:] if "reloaded en-fr" in line or "keeps its old model" in line]
+
+    wait_for("a reload", ends)
+    return "reloaded en-fr" in ends()[0]
+
+
+left[:] = struct.pack("q", 1 << 40)
+check(reload(), "a reload")
+time.sleep(0.1)
+count = (1 << 40) - struct.unpack("q", left[:])[0]
+left[:] = bytes(8)
+failed = 0
+for n in range(1, count + 1):
+    left[:] = struct.pack("q", n)
+    is_reloaded = reload()
+    left[:] = bytes(8)
+    failed += not is_reloaded
+    check(s.process.poll() is None, ("the server ended", n))
+    if n % 10 == 0 or is_reloaded:
+        status, answer, _ = s.translate("a b c")
+        check(status == 200 and answer["translatedText"] == right, (n, answer))
+print("SIGHUP: %d allocations: %d kept the old model" % (count, failed))
+check(failed > 10 and s.labelled('reloads_total{result="failed"}') == failed, failed)
+total += count
+check(reload(), "a reload with memory")
 wait_for("no work is left", lambda: s.metric("lines_decoding") == 0 and s.metric("lines_waiting") == 0 and s.metric("explorations") == 0)
 check(s.metric("requests") == 1, "no request is left")
 s.stop()
