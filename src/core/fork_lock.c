@@ -1,8 +1,10 @@
 #include "core/fork_lock.h"
 
-/* Those who hold a lock are readers of the gate; a fork is a writer. Readers are preferred, as glibc does by default, so
- * that they can be nested. */
-static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
+/* Counts the threads that hold a lock. A fork waits until there are none, and keeps `gate` until it is done; who takes a
+ * lock needs `gate` only to be counted, so that locks can be nested while a fork waits. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t none_left = PTHREAD_COND_INITIALIZER;
+static long holders;
 
 /* The locks that this thread holds. A driver that is loaded under a lock may fork, to start a program: that thread would
  * wait for itself. */
@@ -10,19 +12,21 @@ static _Thread_local int held;
 
 static void before_fork(void)
 {
-    if (held == 0) pthread_rwlock_wrlock(&gate);
+    pthread_mutex_lock(&gate);
+    while (held == 0 && holders > 0) pthread_cond_wait(&none_left, &gate);
 }
 
 static void in_parent(void)
 {
-    if (held == 0) pthread_rwlock_unlock(&gate);
+    pthread_mutex_unlock(&gate);
 }
 
-/* The gate names its owner by a number that the thread does not have in the child: it is made anew. */
+/* The other threads are gone: those that held a lock, if this thread did, and those that waited to fork. */
 static void in_child(void)
 {
-    gate = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
-    for (int i = 0; i < held; i++) pthread_rwlock_rdlock(&gate);
+    holders = held;
+    none_left = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    pthread_mutex_unlock(&gate);
 }
 
 /* Without memory for the handlers, a fork is as safe as without the gate. */
@@ -35,7 +39,9 @@ void attend_fork_lock(pthread_mutex_t *lock)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch);
-    pthread_rwlock_rdlock(&gate);
+    pthread_mutex_lock(&gate);
+    holders++;
+    pthread_mutex_unlock(&gate);
     held++;
     pthread_mutex_lock(lock);
 }
@@ -44,5 +50,7 @@ void attend_fork_unlock(pthread_mutex_t *lock)
 {
     pthread_mutex_unlock(lock);
     held--;
-    pthread_rwlock_unlock(&gate);
+    pthread_mutex_lock(&gate);
+    if (--holders == 0) pthread_cond_broadcast(&none_left);
+    pthread_mutex_unlock(&gate);
 }
