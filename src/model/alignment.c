@@ -102,10 +102,3 @@ bool attend_alignment_has_null(attend_alignment a, const attend_config *c)
     ATTEND_REQUIRE(false, c);
     return c->alignment_head && a.layer == attend_config_alignment_layer(c);
 }
-
-bool attend_model_attends_after_input(const attend_model *m)
-{
-    const attend_config *c = &m->config;
-    const attend_config_field *context = attend_config_field_at(attend_config_field_find("context"));
-    return !attend_config_field_applies(c, context) || c->context == ATTEND_CONTEXT_AFTER;
-}

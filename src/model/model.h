@@ -98,12 +98,6 @@ attend_param *attend_build_tensor(model_builder *b, const char *prefix, const ch
 attend_param *attend_build_matrix(model_builder *b, const char *prefix, const char *name, int rows, int columns);
 attend_param *attend_build_vector(model_builder *b, const char *prefix, const char *name, int size);
 
-/* ---- alignment ---- */
-
-/* Whether the attention of a decoder's row follows its input, so that row i + 1 has read target token i. With `context
- * before`, the query is the state before the input, and row i + 1 has read the tokens before token i only. */
-bool attend_model_attends_after_input(const attend_model *m);
-
 /* ---- the alignment head ---- */
 
 /* Adds its parameters, if the model has one. Widths: of the decoder's rows and of the encoder's states. */

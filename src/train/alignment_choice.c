@@ -1,8 +1,6 @@
 /* alignment_choice.c: at the end of a training run, chooses the attention layer and head whose map is used for word
- * alignment, and how it is read (map_selection.h), unless the model has an alignment head. It does so by the validation
- * pairs and without gold links. Without enough pairs, the default map is read by the rows that have read their token, if
- * the architecture has such rows. The choice is stored in MODEL only, not in the checkpoint: a training run that resumes
- * chooses again. */
+ * alignment, and how it is read (map_selection.h), unless the model has an alignment head. It does so by the validation pairs and without gold links. The choice is stored in MODEL only,
+ * not in the checkpoint: a training run that resumes chooses again. */
 #include "train/training_run.h"
 
 #include "core/memory.h"
@@ -56,60 +54,44 @@ static int read_texts(texts *x, const attend_train_options *o)
     return status == ATTEND_NO_MEMORY ? status : ATTEND_OK;
 }
 
-static int log_choice(training_run *run, const attend_map_score *best)
-{
-    attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
-    attend_json_put_key(&w, "event"), attend_json_put_text(&w, "aligns");
-    attend_json_put_key(&w, "layer"), attend_json_put_integer(&w, best->map.layer);
-    attend_json_put_key(&w, "head"), attend_json_put_integer(&w, best->map.head);
-    attend_json_put_key(&w, "shifted"), attend_json_put_bool(&w, best->map.shifted);
-    attend_json_put_key(&w, "error"), attend_json_put_number(&w, 4, best->error);
-    return attend_training_log_end(&run->log, &w);
-}
-
-/* *found: some map shares a link with the statistical aligner, and the best map is stored in m. */
-static int choose_best(training_run *run, attend_model *m, const texts *x, bool *found)
+static int choose(training_run *run, attend_model *m, const texts *x)
 {
     const attend_map_score *scores = NULL;
     attend_map_selection *selection = NULL;
+    attend_alignment chosen = { .layer = 0, .head = 0 };
     int maps, best = 0, status = attend_map_selection_new(&selection, m, run->options.threads);
     if (status == ATTEND_OK)
         status = attend_map_selection_add(selection, x->count, (const char *const *)x->sides[0],
                                           (const char *const *)x->sides[1], NULL);
     if (status == ATTEND_OK) status = attend_map_selection_end(selection, &scores, &maps, &best);
-    *found = status == ATTEND_OK && scores[best].error < 1;
-    if (*found) status = log_choice(run, &scores[best]);
-    if (status == ATTEND_OK && *found) status = attend_model_set_alignment(m, scores[best].map);
+    if (status == ATTEND_OK) {
+        chosen = scores[best].map;
+        attend_json_writer w = attend_training_log_begin(&run->log, run->state.update);
+        attend_json_put_key(&w, "event"), attend_json_put_text(&w, "aligns");
+        attend_json_put_key(&w, "layer"), attend_json_put_integer(&w, chosen.layer);
+        attend_json_put_key(&w, "head"), attend_json_put_integer(&w, chosen.head);
+        attend_json_put_key(&w, "shifted"), attend_json_put_bool(&w, chosen.shifted);
+        attend_json_put_key(&w, "error"), attend_json_put_number(&w, 4, scores[best].error);
+        status = attend_training_log_end(&run->log, &w);
+    }
     attend_map_selection_free(selection);
-    return status;
-}
-
-/* Reads the default map by the rows that have read their token. Guided layers are trained to be read as computed, and a
- * choice that the model was trained from stays. */
-static int choose_default(const training_run *run, attend_model *m, bool *found)
-{
-    attend_alignment a = attend_model_alignment(m);
-    *found = attend_model_attends_after_input(m) && !run->options.guided_alignment &&
-             !attend_model_attached(m, "alignment", NULL);
-    a.shifted = true;
-    return *found ? attend_model_set_alignment(m, a) : ATTEND_OK;
+    if (status == ATTEND_OK) status = attend_model_set_alignment(m, chosen);
+    return status == ATTEND_OK ? attend_model_save(m, run->options.model) : status;
 }
 
 int attend_training_choose_alignment(training_run *run)
 {
     const attend_config *c = &run->model->config;
-    if (access(run->options.model, F_OK) != 0 || c->alignment_head ||
+    if (!run->valid || access(run->options.model, F_OK) != 0 || c->alignment_head ||
         attend_config_attention_layers(c, ATTEND_ATTENTION_CROSS) == 0)
         return ATTEND_OK;
     attend_model *m = NULL;
-    bool found = false;
     texts *x = attend_memory_zeroed(1, sizeof *x);
-    int status = x ? ATTEND_OK : attend_fail(ATTEND_NO_MEMORY, "no memory for pairs to align");
-    if (status == ATTEND_OK && run->valid) status = read_texts(x, &run->options);
-    if (status == ATTEND_OK) status = attend_model_load(&m, run->options.model, NULL);
-    if (status == ATTEND_OK && x->count >= MIN_PAIRS) status = choose_best(run, m, x, &found);
-    if (status == ATTEND_OK && !found) status = choose_default(run, m, &found);
-    if (status == ATTEND_OK && found) status = attend_model_save(m, run->options.model);
+    int status = x ? read_texts(x, &run->options) : attend_fail(ATTEND_NO_MEMORY, "no memory for pairs to align");
+    if (status == ATTEND_OK && x->count >= MIN_PAIRS) {
+        status = attend_model_load(&m, run->options.model, NULL);
+        if (status == ATTEND_OK) status = choose(run, m, x);
+    }
     attend_model_free(m);
     texts_free(x);
     return status;

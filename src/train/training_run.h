@@ -248,7 +248,7 @@ int attend_checkpoint_reload(training_run *run);
 int attend_training_average_checkpoints(training_run *run);
 
 /* ---- alignment_choice.c ---- */
-/* At the end of training: stores in MODEL which attention layer or head aligns, and how it is read. */
+/* At the end of training: stores in MODEL which attention layer or head aligns, if there are several. */
 int attend_training_choose_alignment(training_run *run);
 
 #endif

@@ -149,13 +149,6 @@ cp heads chosen
 expect 0 'best: layer 0, head 1, one step later' align --model chosen --input test.tsv --gold by.shift --select-map
 expect 0 'layer 0, head 1, one step later' info chosen
 "$attend" align --model chosen --input test.tsv >links && same 'links of a shifted map, selected and given' links by.shift
-# the default of a new model whose rows have read their token, if no map could be selected
-"$attend" train --train train.tsv --valid none --model after --tokens word --hidden 32 --embedding 16 --dropout 0 --batch-tokens 400 --context after \
-    --readout plain --learning-rate 0.004 --threads 2 --updates 60 --quiet || { echo "training failed"; exit 1; }
-expect 0 'layer 0, head 0, one step later' info after
-"$attend" align --model after --input test.tsv >links
-"$attend" align --model after --input test.tsv --layer 0 --shift >by.shift && same 'links of a new model by default, and shifted' links by.shift
-"$attend" align --model after --input test.tsv --layer 0 >by.row && cmp -s links by.row && fail 'the default map of a new model is not shifted'
 expect 2 '--shift requires --model' align --input test.tsv --shift
 
 # guided alignment: an alignment head that aligns after few updates, and the dictionary of the word aligner

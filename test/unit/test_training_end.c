@@ -291,98 +291,6 @@ static void few_pairs_make_no_choice(void **state)
     assert_true(logged("enough", "aligns"));
 }
 
-/* Options of a short training with `count` validation pairs and these fields. */
-static attend_train_options without_selection(const char *model, int count, const char *fields)
-{
-    static const attend_config usual = ATTEND_CONFIG_INIT;
-    attend_train_options o = options_for(model);
-    o.config = usual;
-    o.config.hidden = 8, o.config.dropout = 0;
-    o.updates = 4, o.average_checkpoints = 0, o.valid_count = count > 0 ? 1 : 0;
-    if (count > 0) write_reversals("valid.tsv", count, 77);
-    char copy[256];
-    snprintf(copy, sizeof copy, "%s", fields);
-    for (char *rest = copy, *word; (word = strtok_r(rest, " ", &rest));) {
-        char *value = strchr(word, '=');
-        *value++ = '\0';
-        assert_ok(attend_config_set(&o.config, word, value));
-    }
-    return o;
-}
-
-/* What MODEL stores as its alignment after training; "": nothing. */
-static const char *stored_by(const attend_train_options *o, char text[32])
-{
-    attend_model *m = NULL;
-    size_t size = 0;
-    assert_ok(attend_train(o, NULL, NULL));
-    assert_ok(attend_model_load(&m, o->model, NULL));
-    const char *stored = attend_model_attached(m, "alignment", &size);
-    assert_true(size < 32);
-    snprintf(text, 32, "%.*s", (int)size, stored ? stored : "");
-    attend_model_free(m);
-    return text;
-}
-
-/* Without a selection, the default map is read by the rows that have read their token. With `context before`, row i + 1
- * has not read token i. */
-static void without_a_selection_the_default_map_is_shifted(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *fields, *guided, *stored;
-    } cases[] = {
-        { "", NULL, "" },
-        { "context=after readout=plain", NULL, "0 -1 1" },
-        { "context=after readout=plain", "auto", "" }, /* the map is trained to be read as computed */
-        { "architecture=transformer heads=2 layers=1", NULL, "0 -1 1" },
-        { "architecture=transformer heads=2 layers=3", NULL, "1 -1 1" },
-        { "architecture=lstmn cell=lstm", NULL, "0 -1 1" },
-        { "architecture=lstmn cell=lstm fusion=deep", NULL, "0 -1 1" },
-    };
-    char text[32];
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int count = 0; count <= 49; count += 49) {
-            attend_train_options o = without_selection("unselected", count, cases[k].fields);
-            o.guided_alignment = cases[k].guided;
-            assert_string_equal(stored_by(&o, text), cases[k].stored);
-            assert_false(logged("unselected", "aligns"));
-            assert_string_equal(stored_by(&o, text), cases[k].stored); /* a further call changes nothing */
-            remove_model("unselected");
-        }
-}
-
-/* If no map shares a link with the statistical aligner, there is no choice either. */
-static void pairs_without_links_make_no_choice(void **state)
-{
-    (void)state;
-    char text[32];
-    attend_train_options o = without_selection("unlinked", 50, "architecture=transformer heads=2 layers=1");
-    FILE *f = fopen(in_folder("valid.tsv"), "wb");
-    assert_non_null(f);
-    for (int i = 0; i < 50; i++) fputs("a a a a\tb\n", f);
-    assert_int_equal(fclose(f), 0);
-    assert_string_equal(stored_by(&o, text), "0 -1 1");
-    assert_false(logged("unlinked", "aligns"));
-}
-
-static void a_choice_that_a_model_is_trained_from_stays(void **state)
-{
-    (void)state;
-    attend_model *m = NULL;
-    char text[32], base[512];
-    snprintf(base, sizeof base, "%s", in_folder("base"));
-    attend_train_options o = without_selection("base", 0, "context=after readout=plain");
-    assert_string_equal(stored_by(&o, text), "0 -1 1");
-    assert_ok(attend_model_load(&m, base, NULL));
-    assert_ok(attend_model_set_alignment(m, (attend_alignment){ .layer = 0, .head = 0 }));
-    assert_ok(attend_model_save(m, base));
-    attend_model_free(m);
-    o = without_selection("tuned", 0, "context=after readout=plain");
-    o.init_from = base;
-    assert_string_equal(stored_by(&o, text), "0 0");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,9 +303,6 @@ int main(void)
         cmocka_unit_test(running_out_of_memory_at_the_end),
         cmocka_unit_test(refused_options_change_nothing),
         cmocka_unit_test(few_pairs_make_no_choice),
-        cmocka_unit_test(without_a_selection_the_default_map_is_shifted),
-        cmocka_unit_test(pairs_without_links_make_no_choice),
-        cmocka_unit_test(a_choice_that_a_model_is_trained_from_stays),
     };
     return cmocka_run_group_tests(tests, setup, folder_remove);
 }
