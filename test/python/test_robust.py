@@ -85,6 +85,7 @@ def test_fork(used, lines):
     assert [t.text for t in child.model.translate(lines)] == expected
 
 
+@pytest.mark.skipif(IS_SANITIZED, reason="a child of a fork waits for AddressSanitizer's allocator, if another thread was in it")
 def test_fork_while_threads_work(lines):
     """A child uses a model whose weights another thread of the parent was packing, or for which it was searching."""
     models, stop = [attend.Model.load(FIXTURES / "rnn-bpe.model", threads=2)], threading.Event()
