@@ -111,8 +111,8 @@ typedef struct attend_alignment {
 } attend_alignment;
 
 /* The alignment that attend_model_set_alignment stored in the model or its file; by default the alignment head or,
- * without one, the mean of all heads of the penultimate layer, not shifted. attend_train stores a choice in new models,
- * if only that the map is shifted (docs/alignment.md). */
+ * without one, the mean of all heads of the penultimate layer, not shifted. attend_train stores the map that it selects, if
+ * there are enough validation pairs (docs/alignment.md). */
 attend_alignment attend_model_alignment(const attend_model *m);
 /* ATTEND_BAD_USAGE: the model has no such layer or head. `shifted` is set for the alignment head. */
 int attend_model_set_alignment(attend_model *m, attend_alignment alignment);

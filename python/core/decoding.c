@@ -151,7 +151,7 @@ static PyObject *attention(PyObject *self, PyObject *arguments)
         Py_RETURN_NONE;
     const attend_real *weights = attend_decoding_weights(d->decoding, hypothesis, layer, head);
     const int status = weights ? ATTEND_OK : attend_ctx_status(d->context);
-    if (status != ATTEND_OK) return core_raise(status);
+    if (status != ATTEND_OK) return core_fail(status, "%s", attend_ctx_message(d->context));
     if (!weights) Py_RETURN_NONE;
     void *data = NULL;
     PyObject *array = core_array_new(1, &(Py_ssize_t){ d->source_count }, &data);

@@ -1,7 +1,7 @@
 #include "core/fork_lock.h"
 
-/* Counts the threads that hold a lock. A fork waits until there are none, and keeps `gate` until it is done; who takes a
- * lock needs `gate` only to be counted, so that locks can be nested while a fork waits. */
+/* Counts the threads that hold a lock or wait for one. A fork waits until there are none, and keeps `gate` until it is
+ * done. A thread that takes a lock holds `gate` only while it is counted, so that locks can be nested while a fork waits. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t none_left = PTHREAD_COND_INITIALIZER;
 static long holders;

@@ -39,10 +39,9 @@ static int fail(attend_ranks *r, const rank_fault *f)
     if (f->kind == RANK_FAILED) /* its own failure, or that of another rank, which its message names */
         snprintf(r->text, sizeof r->text, "%s%s%.400s", strncmp(f->text, "rank ", 5) == 0 ? "" : name,
                  strncmp(f->text, "rank ", 5) == 0 ? "" : ": ", f->text);
-    else if (f->kind == RANK_NO_MEMORY) {
+    else if (f->kind == RANK_NO_MEMORY)
         snprintf(r->text, sizeof r->text, "no memory to exchange data with the other ranks");
-        r->transport.abort(r->transport.state, r->status, r->text); /* the others wait for it */
-    } else if (f->kind == RANK_GARBLED)
+    else if (f->kind == RANK_GARBLED)
         snprintf(r->text, sizeof r->text, "%s sent unexpected data: %.300s; run the same command to resume", name,
                  f->text);
     else
@@ -254,7 +253,7 @@ int attend_ranks_new(attend_ranks **out, const rank_transport *transport, double
     int status = learn_hosts(r);
     /* All know the hosts before one can fail. A fault of the transport is that of the next exchange, too; without memory for
      * this one, the next would meet it on the other ranks. */
-    if (status == ATTEND_OK && attend_ranks_wait(r) == ATTEND_NO_MEMORY && !r->is_broken) status = ATTEND_NO_MEMORY;
+    if (status == ATTEND_OK && attend_ranks_wait(r) == ATTEND_NO_MEMORY) status = ATTEND_NO_MEMORY;
     if (status != ATTEND_OK) {
         attend_ranks_fail(r, status);
         attend_ranks_leave(r);

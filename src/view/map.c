@@ -275,7 +275,10 @@ static int record_weights(const attend_map *map, const attend_ensemble *e, int i
         for (int k = 0; k < e->count; k++) {
             const real *w = attend_decoding_weights(e->decodings[k], 0, each / map->heads, each % map->heads);
             float *row = weights + (size_t)each * area + (size_t)i * columns;
-            if (!w) return attend_ensemble_status(e);
+            if (!w) { /* the kind of attention is that of the model */
+                const int status = attend_ensemble_status(e);
+                return status == ATTEND_OK ? attend_fail(ATTEND_FAILED, "the model has no attention weights") : status;
+            }
             for (size_t j = 0; j < columns; j++) row[j] = (k ? row[j] : 0) + (float)w[j] / (float)e->count;
         }
     return ATTEND_OK;

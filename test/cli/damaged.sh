@@ -41,7 +41,7 @@ agree() { # CODE TEXT MODEL: all verbs
     expect "$1" "$2" train --train pairs.tsv --valid none --init-from "$3" --model tuned --updates 1
     expect "$1" "$2" train --train pairs.tsv --valid none --init-from "$3" --new-vocab --model "tuned-new" --updates 1
     [ "$1" = 0 ] || [ ! -e small ] || fail "convert wrote a model from $3"
-    [ "$1" = 0 ] || [ ! -e tuned ] || fail "train wrote a model from $3"
+    [ "$1" = 0 ] || { [ ! -e tuned ] && [ ! -e tuned-new ]; } || fail "train wrote a model from $3"
     rm -f small tuned* page.html
 }
 serve() { # CODE TEXT MODEL: SIGTERM ends it after it listens

@@ -134,7 +134,7 @@ same_training 'after a full disk' rnn "$disk/m"
 # ---- what is refused ----
 
 version=$("$attend" --version | sed 's/^attend \([0-9.]*\).*/\1/') another=$(printf %s "$version" | tr 0-9 9)
-sed "s/$version/$another/g" "$attend" >another && chmod +x another
+LC_ALL=C sed "s/$(printf %s "$version" | sed 's/[.]/\\./g')/$another/g" "$attend" >another && chmod +x another
 is 'the copy of another version' "attend $another" "$(./another --version | cut -d ' ' -f 1-2)"
 timeout 100 mpirun -n 2 sh -c "[ \$OMPI_COMM_WORLD_RANK = 0 ] && program='$attend' || program=./another; exec \$program train $rnn --model x" >printed 2>&1 && fail 'a rank of another version is accepted'
 grep -q "^attend train: rank 1 on .* is attend $another, and rank 0 is $version: install the same version on all machines" printed || fail "another version: $(cat printed)"

@@ -58,10 +58,11 @@ def train(name, seed, updates=150, extra=()):
                     "--updates", str(updates), "--seed", str(seed), *extra], check=True)
 
 
-def translate(model, lines, *options):
+def translate(model, lines, *options, environment=None):
     """What attend translate prints, line by line."""
     text = "".join(line + "\n" for line in lines)
-    run = subprocess.run([ATTEND, "translate", "--model", model, "--quiet", *options], input=text.encode(), capture_output=True, check=True)
+    run = subprocess.run([ATTEND, "translate", "--model", model, "--quiet", *options], input=text.encode(), capture_output=True, check=True,
+                         env={**os.environ, **(environment or {})})
     return run.stdout.decode().split("\n")[:-1]
 
 

@@ -218,7 +218,7 @@ late = [kb for n, kb in samples if n >= FIRST + total / 2]
 if not is_sanitized and total >= 2000:
     check(max(late) <= max(early) + MAX_GROWTH, "the memory grows: %d kB, then %d kB" % (max(early), max(late)))
 s.stop()
-print("%d inputs; %s; %d kB in the first half, %d kB in the second" % (total, ", ".join("%s: %d" % x for x in sorted(counts.items())), max(early), max(late)))
+print("%d inputs; %s; %d kB in the first half, %d kB in the second" % (total, ", ".join("%s: %d" % x for x in sorted(counts.items())), max(early, default=0), max(late, default=0)))
 check(total > 200 and len(counts) >= 5, "%d inputs" % total)
 
 # addresses, and what systemd passes: the server starts, or says what is wrong. No names of hosts: they would be looked up in the network.
