@@ -165,11 +165,12 @@ def test_references_are_released(name, model):
     call = CALLS[name]
     repeats = 100_000 if os.environ.get("ATTEND_TEST_LONG") else 300
     counts = []
-    for _ in range(2):  # caches fill in the first half
-        for _ in range(repeats // 2):
+    for _ in range(4):
+        for _ in range(repeats // 4):
             call(model)
         counts.append(memory_blocks())
-    assert counts[1] - counts[0] < 20
+    # caches fill in the first part, and something else may allocate in one of the others; a leak grows in each
+    assert min(after - before for before, after in zip(counts, counts[1:])) < 20, counts
 
 
 def small_training(name="m"):
