@@ -7,6 +7,7 @@ if [ ! -e "$2" ] || ! command -v mpirun >/dev/null; then
     exit 77
 fi
 . "$(dirname "$0")/cases.sh"
+. "$(dirname "$0")/rank_jobs.sh"
 export ATTEND_MPI=$2
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 cd "$folder" || exit 1
@@ -65,11 +66,6 @@ rm -r here away
 long="$rnn --updates 120 --save-every 10 --threads 1"
 long=${long/--updates 12 /}
 "$attend" train $long --model long >/dev/null 2>&1 || failed=1
-rank_process() { # JOB RANK: the process of a rank
-    for process in $(pgrep -P "$1"); do
-        tr '\0' '\n' <"/proc/$process/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$2\$" && echo "$process"
-    done
-}
 for fault in KILL:1 STOP:2 STOP:0 USR1:1; do
     signal=${fault%:*} rank=${fault#*:}
     mpirun -n 3 "$attend" train $long --model other >printed 2>&1 &
@@ -78,8 +74,7 @@ for fault in KILL:1 STOP:2 STOP:0 USR1:1; do
     process=$(rank_process $job "$rank")
     began=$(date +%s%N)
     [ -n "$process" ] && kill -"$signal" "$process"
-    wait $job
-    took=$((($(date +%s%N) - began) / 1000000))
+    wait_for_job $job
     echo "$signal to rank $rank: ended after $took ms"
     [ $took -lt 7000 ] || fail "$signal to rank $rank: noticed after $took ms"
     case $signal in

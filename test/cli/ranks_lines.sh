@@ -7,6 +7,7 @@ if [ ! -e "$2" ] || ! command -v mpirun >/dev/null; then
     exit 77
 fi
 . "$(dirname "$0")/cases.sh"
+. "$(dirname "$0")/rank_jobs.sh"
 export ATTEND_MPI=$2
 fixtures=$3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
@@ -83,11 +84,6 @@ timeout 100 mpirun -n 2 "$attend" translate --model "$fixtures/rnn-bpe.model" --
 
 # Rank 0 waits for lines from a pipe; more come after the fault.
 mkfifo pipe
-rank_process() { # JOB RANK
-    for process in $(pgrep -P "$1"); do
-        tr '\0' '\n' <"/proc/$process/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$2\$" && echo "$process"
-    done
-}
 for fault in KILL:1 STOP:1 STOP:0; do
     signal=${fault%:*} rank=${fault#*:}
     rm -f partial
@@ -101,8 +97,7 @@ for fault in KILL:1 STOP:1 STOP:0; do
     [ -n "$process" ] && kill -"$signal" "$process" || fail "$signal: rank $rank has ended already"
     cat lines >&9
     exec 9>&-
-    wait $job && fail "$signal to rank $rank: the job succeeds"
-    took=$((($(date +%s%N) - began) / 1000000))
+    wait_for_job $job && fail "$signal to rank $rank: the job succeeds"
     echo "$signal to rank $rank: ended after $took ms"
     [ $took -lt 7000 ] || fail "$signal to rank $rank: noticed after $took ms"
     grep -q "rank $rank " err || fail "$signal: rank $rank is not named: $(tail -5 err)"
