@@ -1,7 +1,7 @@
 #!/bin/sh
 # Word alignment of the Canadian Hansards: by the statistical aligner, and by the attention of two models, English to French and French to English,
 # that are trained on sentence pairs with guided alignment.
-#     DATA=directory-with-hansards [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [GUIDED=auto|no] [GUIDANCE=0.3]
+#     DATA=directory-with-hansards [OUT=directory] [ATTEND=path/to/attend] [THREADS=2] [GUIDED=auto|no] [GUIDANCE=1]
 #     [KIND=rnn|transformer] [PAIRS=60000] [UPDATES=5000] [SEED=1] recipes/hansards/run.sh
 # GUIDED=no: without guided alignment; the map, and how it is read, is selected at the end of training.
 # DATA/hansards has train.en.gz and train.fr.gz, one sentence a line, and gold/NAME.en.gz, .fr.gz and .wa.gz (human alignments, sure and possible); every
@@ -22,7 +22,7 @@ transformer) kind="--architecture transformer --hidden 128 --layers 3 --heads 4 
     exit 2
     ;;
 esac
-[ "$guided" = no ] || kind="$kind --guided-alignment $guided --guidance ${GUIDANCE:-0.3}"
+[ "$guided" = no ] || kind="$kind --guided-alignment $guided --guidance ${GUIDANCE:-1}"
 mkdir -p "$out"
 
 # The gold sentences are tokenized, with accents and some upper case; the training text is not tokenized and has no accents. Both become lower

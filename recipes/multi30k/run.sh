@@ -44,7 +44,7 @@ against() { # NAME OTHER
 recurrent="--vocab-size 6000 --hidden 384 --embedding 256 --dropout 0.35 --batch-tokens 1500 --learning-rate 0.0015 --warmup 300 --epochs 11"
 luong="--attention bilinear --context after --readout plain --input-feeding"
 transformer="--architecture transformer --vocab-size 8000 --hidden 128 --layers 4 --heads 4 --feed-forward-width 256 --dropout 0.3
-    --batch-tokens 2000 --learning-rate 0.0025 --warmup 1000 --epochs 40 --valid-every 500"
+    --batch-tokens 4000 --learning-rate 0.0035 --warmup 1000 --epochs 70 --valid-every 500"
 # shellcheck disable=SC2086 # lists of options
 for model in $models; do
     case $model in
