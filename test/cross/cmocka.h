@@ -23,6 +23,10 @@ struct CMUnitTest {
     {                                                                                                                  \
 #f, f, NULL, NULL, NULL                                                                                        \
     }
+#define cmocka_unit_test_setup(f, setup)                                                                               \
+    {                                                                                                                  \
+#f, f, setup, NULL, NULL                                                                                       \
+    }
 #define cmocka_unit_test_setup_teardown(f, setup, teardown)                                                            \
     {                                                                                                                  \
 #f, f, setup, teardown, NULL                                                                                   \
