@@ -8,6 +8,18 @@
 enum { SOURCES = 3, LIMIT = 3 };
 static const int sources[] = { 3, 4, 2, 5, 2, 6, 3, 3, 2 }, lengths[SOURCES] = { 3, 2, 4 };
 
+/* Source i with a translation of it. */
+static attend_pairs pair_of(int i, const attend_translation *t)
+{
+    int first = 0;
+    for (int k = 0; k < i; k++) first += lengths[k];
+    return (attend_pairs){ .count = 1,
+                           .source = sources + first,
+                           .source_lengths = &lengths[i],
+                           .target = t->tokens,
+                           .target_lengths = &t->count };
+}
+
 /* Replaces attend_decoding_step at link time to count the hypotheses of all steps. */
 static long decoded, steps;
 int __real_attend_decoding_step(attend_decoding *d, const int *counts, const int *parents, const int *words);
@@ -138,16 +150,12 @@ static void n_best_lists_are_sorted_distinct_and_correct(void **state)
     attend_search_result *f = search(m, o, SOURCES, sources, lengths);
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
-    for (int i = 0, first = 0; i < SOURCES; first += lengths[i++]) {
+    for (int i = 0; i < SOURCES; i++) {
         assert_int_equal(attend_search_result_count(f, i), 8);
         for (int j = 0; j < 8; j++) {
             const attend_translation *t = attend_search_result_at(f, i, j);
             double p, sum = 0, coverage = 0;
-            const attend_pairs pair = { .count = 1,
-                                        .source = sources + first,
-                                        .source_lengths = &lengths[i],
-                                        .target = t->tokens,
-                                        .target_lengths = &t->count };
+            const attend_pairs pair = pair_of(i, t);
             assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
             assert_true(fabs(p - t->log_probability) < 1e-4);
             for (int n = 0; n <= t->count; n++) {
@@ -321,15 +329,11 @@ static void an_ensemble_averages_probabilities(void **state)
     attend_ctx *c = NULL;
     assert_ok(attend_ctx_new(&c));
     int moved = 0;
-    for (int i = 0, first = 0; i < SOURCES; first += lengths[i++])
+    for (int i = 0; i < SOURCES; i++)
         for (int j = 0; j < 3; j++) {
             const attend_translation *t = attend_search_result_at(f, i, j);
             attend_real rows[2][64], weights[64 * 8];
-            const attend_pairs pair = { .count = 1,
-                                        .source = sources + first,
-                                        .source_lengths = &lengths[i],
-                                        .target = t->tokens,
-                                        .target_lengths = &t->count };
+            const attend_pairs pair = pair_of(i, t);
             double p[2], sum = 0;
             assert_true(t->count < 64);
             assert_ok(attend_model_score(c, a, &pair, &p[0], rows[0], ATTEND_ATTENTION_CROSS, weights));
@@ -410,15 +414,11 @@ static void prefixes_come_first(void **state)
         attend_search_result *f = together(models, 1, &o, &x);
         attend_ctx *c = NULL;
         assert_ok(attend_ctx_new(&c));
-        for (int i = 0, n = 0, first = 0; i < SOURCES; n += counts[i], first += lengths[i++])
+        for (int i = 0, n = 0; i < SOURCES; n += counts[i++])
             for (int j = 0; j < attend_search_result_count(f, i); j++) {
                 const attend_translation *t = attend_search_result_at(f, i, j);
                 double p;
-                const attend_pairs pair = { .count = 1,
-                                            .source = sources + first,
-                                            .source_lengths = &lengths[i],
-                                            .target = t->tokens,
-                                            .target_lengths = &t->count };
+                const attend_pairs pair = pair_of(i, t);
                 assert_true(t->count >= counts[i] && t->count <= (counts[i] > 2 ? counts[i] : 2));
                 assert_memory_equal(t->tokens, prefix + n, (size_t)counts[i] * sizeof *prefix);
                 assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, NULL));
@@ -551,11 +551,7 @@ static void weights_are_those_of_the_alignment_map(void **state)
             assert_ok(attend_model_set_alignment(m, a));
             attend_search_result *f = search(m, o, 1, sources, lengths);
             const attend_translation *t = attend_search_result_at(f, 0, 0);
-            const attend_pairs pair = { .count = 1,
-                                        .source = sources,
-                                        .source_lengths = lengths,
-                                        .target = t->tokens,
-                                        .target_lengths = &t->count };
+            const attend_pairs pair = pair_of(0, t);
             attend_real maps[64];
             double p;
             const int area = (t->count + 1) * lengths[0];
@@ -608,16 +604,12 @@ static void the_coverage_penalty_reads_shifted_rows(void **state)
         attend_search_options o = ATTEND_SEARCH_OPTIONS_INIT;
         o.beam = o.n_best = 8, o.coverage_penalty = 0.2; /* which computes weights without o.weights */
         attend_search_result *f = search(m, o, SOURCES, sources, lengths);
-        for (int i = 0, first = 0; i < SOURCES; first += lengths[i++])
+        for (int i = 0; i < SOURCES; i++)
             for (int j = 0; j < attend_search_result_count(f, i); j++) {
                 const attend_translation *t = attend_search_result_at(f, i, j);
                 attend_real maps[4096];
                 double p;
-                const attend_pairs pair = { .count = 1,
-                                            .source = sources + first,
-                                            .source_lengths = &lengths[i],
-                                            .target = t->tokens,
-                                            .target_lengths = &t->count };
+                const attend_pairs pair = pair_of(i, t);
                 assert_true(attend_pairs_weight_count(&pair, attend_model_config(m), ATTEND_ATTENTION_CROSS) <= 4096);
                 assert_ok(attend_model_score(c, m, &pair, &p, NULL, ATTEND_ATTENTION_CROSS, maps));
                 const double expected =
@@ -632,7 +624,6 @@ static void the_coverage_penalty_reads_shifted_rows(void **state)
     attend_ctx_free(c);
 }
 
-/* Learned positions limit the length of targets. */
 /* A source without tokens, alone and beside others, with everything that reads weights. */
 static void empty_sources_are_searched(void **state)
 {
